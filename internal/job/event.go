@@ -1,0 +1,42 @@
+package job
+
+import "time"
+
+// Event is a webhook delivery reduced to what the product acts on. It is a
+// hint: the state that it speaks of is fetched again before anything is done.
+type Event struct {
+	Version  int       `json:"version"`
+	Delivery string    `json:"delivery"` // the GUID
+	Kind     string    `json:"kind"`     // X-GitHub-Event
+	Action   string    `json:"action,omitempty"`
+	Received time.Time `json:"received"`
+
+	Installation int64      `json:"installation,omitempty"`
+	Repository   Repository `json:"repository,omitzero"`
+	Sender       Person     `json:"sender,omitzero"`
+
+	PR       int    `json:"pr,omitempty"`
+	HeadSHA  string `json:"head_sha,omitempty"`
+	BaseRef  string `json:"base_ref,omitempty"`
+	Label    string `json:"label,omitempty"`
+	PRClosed bool   `json:"pr_closed,omitempty"`
+
+	Comment *Comment `json:"comment,omitempty"`
+}
+
+// Person is a GitHub account.
+type Person struct {
+	ID    int64  `json:"id"`
+	Login string `json:"login"`
+	Type  string `json:"type,omitempty"` // "User", "Bot", "Organization"
+}
+
+// Comment is the comment of an issue_comment event.
+type Comment struct {
+	ID      int64     `json:"id"`
+	Body    string    `json:"body"`
+	OldBody string    `json:"old_body,omitempty"` // before an edit
+	Author  Person    `json:"author"`
+	Created time.Time `json:"created"`
+	Updated time.Time `json:"updated,omitzero"`
+}

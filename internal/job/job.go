@@ -1,0 +1,287 @@
+// Package job holds the messages that travel between prbench's stages: the
+// reduced webhook event, the job with its pinned sides and its spec, the record
+// of one finished benchmark process, and the outcome. It holds no behaviour
+// beyond what keeps those messages valid, and imports nothing of ours.
+package job
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ID names a job for ever: "<repo-id>.<pr>.<serial>", so that a pull request's
+// history is a key prefix of the jobs bucket and three subject tokens of the
+// sample stream.
+type ID string
+
+// NewID makes the ID of the serial-th job of a pull request.
+func NewID(repoID int64, pr, serial int) ID {
+	return ID(fmt.Sprintf("%d.%d.%d", repoID, pr, serial))
+}
+
+var idPattern = regexp.MustCompile(`^[0-9]{1,19}\.[0-9]{1,10}\.[0-9]{1,10}$`)
+
+// Valid tells whether the ID has its three numbers. IDs come back from runners,
+// so they are checked before they become part of a key or a subject.
+func (id ID) Valid() bool { return idPattern.MatchString(string(id)) }
+
+// Serial is the last number of the ID, 0 when the ID is not valid.
+func (id ID) Serial() int {
+	if !id.Valid() {
+		return 0
+	}
+	n, err := strconv.Atoi(string(id[strings.LastIndexByte(string(id), '.')+1:]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// State is where a job stands. It moves forwards only: Ended states never
+// change again (see CanBecome).
+type State string
+
+// The states of a job.
+const (
+	Queued     State = "queued"     // waits for a runner
+	Running    State = "running"    // a runner holds its lease
+	Publishing State = "publishing" // measured or failed; the report is not out yet
+	Done       State = "done"       // the report is out
+	Failed     State = "failed"     // could not be measured, and that was told
+	Cancelled  State = "cancelled"  // a person or a push took it back
+)
+
+// Ended tells whether the state is final.
+func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
+
+// CanBecome tells whether a record in state s may move to state next. Staying
+// is always allowed; Running goes back to Queued when a lease is lost.
+func (s State) CanBecome(next State) bool {
+	if s == next {
+		return true
+	}
+	switch s {
+	case Queued:
+		return next != Done
+	case Running:
+		return true
+	case Publishing:
+		return next == Done || next == Failed || next == Cancelled
+	default:
+		return false
+	}
+}
+
+// Repository identifies a repository by its id, which survives renames and
+// transfers; the names are for people and for addresses.
+type Repository struct {
+	ID            int64  `json:"id"`
+	Owner         string `json:"owner"`
+	Name          string `json:"name"`
+	Private       bool   `json:"private"`
+	DefaultBranch string `json:"default_branch,omitempty"`
+	CloneURL      string `json:"clone_url"` // https or, on a test forge, http; without credentials
+	HTMLURL       string `json:"html_url,omitempty"`
+}
+
+// FullName is "owner/name".
+func (r Repository) FullName() string { return r.Owner + "/" + r.Name }
+
+// Side is one of the two commits that are compared.
+type Side struct {
+	SHA string `json:"sha"`
+	// Ref is what people call the commit ("main", "fork:branch"); hostile text.
+	Ref string `json:"ref,omitempty"`
+}
+
+// SideName says which of the two commits a sample belongs to, in the words of
+// Node's compare.js.
+type SideName string
+
+// The two sides.
+const (
+	Old SideName = "old" // the base
+	New SideName = "new" // the head
+)
+
+// Other is the opposite side.
+func (s SideName) Other() SideName {
+	if s == Old {
+		return New
+	}
+	return Old
+}
+
+// Trigger is how a wish came to us.
+type Trigger string
+
+// The ways in which a job can be asked for.
+const (
+	ByLabel   Trigger = "label"
+	ByComment Trigger = "comment"
+)
+
+// Wish is what a person asked for, with the key that makes the same wish
+// arriving twice one job.
+type Wish struct {
+	// Key is "comment:<id>:<command>" or "label:<head sha>:<label>".
+	Key       string    `json:"key"`
+	Trigger   Trigger   `json:"trigger"`
+	Sender    string    `json:"sender"`
+	SenderID  int64     `json:"sender_id"`
+	CommentID int64     `json:"comment_id,omitempty"`
+	Label     string    `json:"label,omitempty"`
+	Command   string    `json:"command,omitempty"` // as understood, for the report
+	Delivery  string    `json:"delivery"`          // the webhook's GUID, for the logs
+	At        time.Time `json:"at"`
+}
+
+// Published holds what the publisher has put on GitHub for a job. It is stored
+// apart from the facts that it shows: writing it does not raise Job.Revision.
+type Published struct {
+	Revision  int64 `json:"revision"` // the Job.Revision that GitHub shows
+	CommentID int64 `json:"comment_id,omitempty"`
+	CheckRun  int64 `json:"check_run,omitempty"`
+	Seen      bool  `json:"seen,omitempty"`    // 👀 is on the command
+	Rocket    bool  `json:"rocket,omitempty"`  // 🚀 is on the command
+	Retries   int   `json:"retries,omitempty"` // failed tries of the present revision
+	// Problem is why the last try did not reach GitHub; a permanent one
+	// (locked, archived, no permission) stops the retries.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Job is the record of one comparison, the value in the jobs bucket.
+type Job struct {
+	Version int   `json:"version"` // of this schema
+	ID      ID    `json:"id"`
+	State   State `json:"state"`
+	// Revision counts the changes that people may see. Published.Revision
+	// behind it means work for the publisher.
+	Revision int64 `json:"revision"`
+
+	Installation int64      `json:"installation"` // 0: the forge client has a plain token
+	Repository   Repository `json:"repository"`
+	PR           int        `json:"pr"`
+	Wish         Wish       `json:"wish"`
+	Spec         Spec       `json:"spec"`
+	Base         Side       `json:"base"`
+	Head         Side       `json:"head"`
+	// Attempt is the statistical repeat of this comparison, from 1. It is not
+	// the Try.
+	Attempt int `json:"attempt"`
+	// Notes are facts for the report found before measuring ("conflicts with main").
+	Notes []string `json:"notes,omitempty"`
+
+	// Try is the number of the execution that holds, or last held, the lease;
+	// 0 before the first claim. Messages of another try are stale.
+	Try        int       `json:"try"`
+	Runner     string    `json:"runner,omitempty"`      // public nkey of the lease's holder
+	RunnerName string    `json:"runner_name,omitempty"` // as enrolled
+	LeaseEnd   time.Time `json:"lease_end,omitzero"`
+	Cancel     *Cancel   `json:"cancel,omitempty"`
+	Progress   Progress  `json:"progress,omitzero"`
+	// LostTries says how each lost try ended, for the report of a fault.
+	LostTries []string `json:"lost_tries,omitempty"`
+
+	Outcome *Outcome `json:"outcome,omitempty"`
+
+	Created  time.Time `json:"created"`
+	Started  time.Time `json:"started,omitzero"`
+	Finished time.Time `json:"finished,omitzero"`
+	// Outdated is set when the pull request got a newer head.
+	Outdated bool `json:"outdated,omitempty"`
+
+	Published Published `json:"published,omitzero"`
+}
+
+// SchemaVersion is the Job.Version that this build writes.
+const SchemaVersion = 1
+
+// MaxTries is how often a job is handed out before its loss is reported.
+const MaxTries = 3
+
+// Cancel says who took a job back. A runner learns of it with its next beat.
+type Cancel struct {
+	By     string    `json:"by"`
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// Phase is the part of a job that a runner is at.
+type Phase string
+
+// The phases of a running job, in order.
+const (
+	PhaseFetch     Phase = "fetch"
+	PhaseBuildBase Phase = "build base"
+	PhaseBuildHead Phase = "build head"
+	PhaseMeasure   Phase = "measure"
+	PhaseDeliver   Phase = "deliver"
+)
+
+// Progress is how far a running job has come.
+type Progress struct {
+	Phase Phase `json:"phase,omitempty"`
+	Done  int   `json:"done,omitempty"`  // finished process runs
+	Total int   `json:"total,omitempty"` // planned process runs, 0 unknown
+	// Left is the expected rest, from what has been seen; 0 unknown.
+	Left Duration  `json:"left,omitzero"`
+	Case string    `json:"case,omitempty"`
+	At   time.Time `json:"at,omitzero"`
+}
+
+// OutcomeKind sorts the ends of an execution.
+type OutcomeKind string
+
+// The ways in which an execution can end.
+const (
+	// Measured: samples are in the stream; some runs may have failed.
+	Measured OutcomeKind = "measured"
+	// BuildFailed: one side did not build, which is a result.
+	BuildFailed OutcomeKind = "build-failed"
+	// NothingMeasured: the command ran and printed no benchmark.
+	NothingMeasured OutcomeKind = "nothing-measured"
+	// CheckoutFailed: a commit is gone, a submodule or LFS object is out of reach.
+	CheckoutFailed OutcomeKind = "checkout-failed"
+	// Fault: the infrastructure failed; another try may succeed.
+	Fault OutcomeKind = "fault"
+	// Stopped: cancelled; what was measured is in the stream.
+	Stopped OutcomeKind = "stopped"
+)
+
+// Outcome is what an execution of a job ended with, as its runner tells it.
+type Outcome struct {
+	Kind OutcomeKind `json:"kind"`
+	// Side is the failing side where one side failed.
+	Side SideName `json:"side,omitempty"`
+	// Text is one plain sentence; Log the last lines of what was printed. Both
+	// may hold hostile text.
+	Text string `json:"text,omitempty"`
+	Log  string `json:"log,omitempty"`
+	// Runs is the number of process records in the stream for this try.
+	Runs int `json:"runs"`
+	// Pairs is the number of pairs planned for each case.
+	Pairs int  `json:"pairs,omitempty"`
+	Host  Host `json:"host,omitzero"`
+	// Notes are facts for the report ("harness changed by the pull request: a.js").
+	Notes []string `json:"notes,omitempty"`
+	// WallSeconds is the whole measuring phase, ChildSeconds the sum of its processes.
+	WallSeconds  float64 `json:"wall_seconds,omitempty"`
+	ChildSeconds float64 `json:"child_seconds,omitempty"`
+}
+
+// Host describes the machine that measured.
+type Host struct {
+	Name    string `json:"name,omitempty"`
+	CPU     string `json:"cpu,omitempty"`
+	Cores   int    `json:"cores,omitempty"`
+	Kernel  string `json:"kernel,omitempty"`
+	OS      string `json:"os,omitempty"`
+	Sandbox string `json:"sandbox,omitempty"` // how the runs were isolated, in words
+	// Unfit lists what makes this machine unfit for a verdict of safety.
+	Unfit []string `json:"unfit,omitempty"`
+	Warn  []string `json:"warn,omitempty"`
+}
