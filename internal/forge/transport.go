@@ -1,0 +1,116 @@
+package forge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+)
+
+// errForeignHost is the refusal to send a credential anywhere but to the
+// configured forge.
+var errForeignHost = errors.New("refused: the request would leave the configured forge")
+
+// hostGuard stands before the transport that adds the credential, and lets
+// only requests to the forge's own scheme, host and path through. The
+// standard client's own rule is not enough here: it drops the header, and the
+// transport would add it again.
+type hostGuard struct {
+	base *url.URL
+	next http.RoundTripper
+}
+
+func (g *hostGuard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !within(g.base, req.URL) {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, errForeignHost
+	}
+	return g.next.RoundTrip(req)
+}
+
+func within(base, u *url.URL) bool {
+	return u.Scheme == base.Scheme && strings.EqualFold(u.Host, base.Host) &&
+		strings.HasPrefix(u.Path, base.Path)
+}
+
+// checkRedirect follows what GitHub answers for a renamed repository, and
+// nothing else: it stays on the forge, and a mutation stays a mutation (a 301
+// would turn a POST into a GET that succeeds without any effect).
+func (f *Forge) checkRedirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= 5:
+		return errors.New("refused: too many redirects")
+	case !within(f.base, req.URL):
+		return errForeignHost
+	case req.Method != via[0].Method:
+		return fmt.Errorf("refused: a redirect would turn %s into %s", via[0].Method, req.Method)
+	}
+	return nil
+}
+
+// installationTransport signs as an installation. GitHub may withdraw an
+// installation's token before it expires (permissions change, a suspension is
+// lifted), so that an answer of 401 drops the token and asks for a new one,
+// once. A 401 has had no effect, which makes the second request safe.
+type installationTransport struct {
+	forge *Forge
+	id    int64
+
+	mu  sync.Mutex
+	cur *ghinstallation.Transport
+}
+
+func (t *installationTransport) current() (*ghinstallation.Transport, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cur == nil {
+		apps, err := t.forge.appsTransport()
+		if err != nil {
+			return nil, err
+		}
+		t.cur = ghinstallation.NewFromAppsTransport(apps, t.id)
+	}
+	return t.cur, nil
+}
+
+func (t *installationTransport) drop(stale *ghinstallation.Transport) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cur == stale {
+		t.cur = nil
+	}
+}
+
+func (t *installationTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	used, err := t.current()
+	if err != nil {
+		return nil, err
+	}
+	resp, err := used.RoundTrip(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	t.drop(used)
+	again := req.Clone(req.Context())
+	if req.Body != nil && req.Body != http.NoBody {
+		if req.GetBody == nil {
+			return resp, nil
+		}
+		if again.Body, err = req.GetBody(); err != nil {
+			return resp, nil
+		}
+	}
+	io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	resp.Body.Close()
+	if used, err = t.current(); err != nil {
+		return nil, err
+	}
+	return used.RoundTrip(again)
+}
