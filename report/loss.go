@@ -1,0 +1,32 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+func lossKind(r job.Run) LossKind {
+	switch {
+	case r.TimedOut:
+		return Timeout
+	case r.Limit != "":
+		return Limit
+	default:
+		return Crash
+	}
+}
+
+// lossText says how a process that ended badly did so.
+func lossText(r job.Run) string {
+	switch {
+	case r.TimedOut:
+		return fmt.Sprintf("timed out after %.0f s", r.Wall)
+	case r.Limit != "":
+		return "hit its limit: " + r.Limit
+	case r.Signal != "":
+		return "signal: " + r.Signal
+	default:
+		return fmt.Sprintf("exit %d", r.Exit)
+	}
+}
