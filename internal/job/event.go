@@ -10,6 +10,9 @@ type Event struct {
 	Kind     string    `json:"kind"`     // X-GitHub-Event
 	Action   string    `json:"action,omitempty"`
 	Received time.Time `json:"received"`
+	// At is GitHub's own time of what happened, where the payload tells it: a
+	// comment's creation, a pull request's last update.
+	At time.Time `json:"at,omitzero"`
 
 	Installation int64      `json:"installation,omitempty"`
 	Repository   Repository `json:"repository,omitzero"`

@@ -198,7 +198,7 @@ const (
 type Spec struct {
 	Pool    string      `json:"pool"`
 	Build   Build       `json:"build"`
-	Suites  []Suite     `json:"suites"` // the chosen ones
+	Suites  []Suite     `json:"suites"`           // the chosen ones
 	Filter  string      `json:"filter,omitempty"` // a regular expression over case and benchmark names
 	Set     []string    `json:"set,omitempty"`    // k=v, handed to the command at {set}
 	Runs    Runs        `json:"runs"`
