@@ -68,6 +68,7 @@ const (
 	ReasonOnlyNew  Reason = "only-new" // no usable sample on the old side
 	ReasonConstant Reason = "constant" // no spread, no test
 	ReasonOldMean  Reason = "old-mean" // the old mean is zero or negative
+	ReasonRounded  Reason = "rounded"  // a printed row whose figures give no standard error
 	ReasonTooFew   Reason = "too-few"  // NoVerdict: fewer than MinRuns (or MinConstantRuns) samples
 	ReasonNoLook   Reason = "no-look"  // NoVerdict: an adaptive run that completed no look
 )
@@ -211,7 +212,11 @@ type Warning struct {
 	// EvenOdds is the second limit of WarnVariance (Comparison.EvenOddsCV).
 	EvenOdds float64
 	// RunsNeeded is for WarnVariance; zero where more runs will not settle it.
+	// RunsFactor is the same as a multiple of the present runs; it exists
+	// also where their number is not known (a printed table), and Value and
+	// Limit are then NaN. Both are zero where more runs will not settle it.
 	RunsNeeded int
+	RunsFactor float64
 	// Modes are the two modes of WarnBimodal in the benchmark's unit, and
 	// MinorWeight the share of the rarer.
 	Modes       [2]float64

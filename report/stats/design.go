@@ -40,7 +40,7 @@ func DefaultLooks() []int { return []int{8, 15, 25, 40, 65, 100} }
 // MaxLooks and MaxPairs bound what a Design may plan.
 const (
 	MaxLooks = 100
-	MaxPairs = 1_000_000
+	MaxPairs = 100_000
 )
 
 // MinRuns is the smallest number of samples a side from which a verdict is

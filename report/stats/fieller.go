@@ -1,0 +1,152 @@
+package stats
+
+import "math"
+
+// interval returns {δ : |G(δ)| ≤ c(δ)} at level p (Fieller's, for Welch; its
+// paired form otherwise).
+//
+// Where the old mean is not clearly above zero, the set reaches infinity or
+// falls into pieces; the result is then the smallest interval around the part
+// of it with r ≥ 0, which is all that two positive means can have.
+func (c contrast) interval(p float64) [2]float64 {
+	up, down := c.reach(+1, p), c.reach(-1, p)
+	change := c.difference / c.oldMean
+	if math.IsInf(up, 1) || math.IsInf(down, 1) {
+		up = math.Inf(1)
+		down = c.lowestFrom(p, change)
+	}
+	lo, hi := change-down, change+up
+	if c.sigma < 0 {
+		lo, hi = -hi, -lo
+	}
+	return [2]float64{lo, hi}
+}
+
+// reach returns how far x = r − 1 may go from the estimate in one direction
+// (+1 up, −1 down) before |G| leaves the critical value for good.
+func (c contrast) reach(direction, p float64) float64 {
+	if c.freedom != 0 {
+		return c.reachAt(direction, criticalT(p, c.freedom))
+	}
+	// Welch's degrees of freedom change on the way. Between the reaches with
+	// the smallest and the largest critical value lies the true one.
+	inner := c.reachAt(direction, criticalT(p, c.freeOld+c.freeNew))
+	outer := c.reachAt(direction, criticalT(p, math.Min(c.freeOld, c.freeNew)))
+	if math.IsInf(outer, 1) && !c.oldTouchesZero(p) {
+		outer = c.farReach(direction, p, inner)
+	}
+	if math.IsInf(outer, 1) || inner == outer {
+		return outer
+	}
+	return c.lastInside(direction, p, inner, outer)
+}
+
+// reachAt solves for a constant critical value: the larger root u of
+// (u·ō − tick)² = crit²·v(x₀ ± u), a parabola in u.
+func (c contrast) reachAt(direction, crit float64) float64 {
+	x0 := c.difference / c.oldMean
+	k := crit * crit
+	w0 := k * c.variance(x0)
+	w1 := direction * k * (c.v1 + c.v2*x0)
+	a := c.oldMean*c.oldMean - k*c.v2
+	if a <= 0 {
+		return math.Inf(1)
+	}
+	half := c.tick*c.oldMean + w1
+	constant := c.tick*c.tick - w0
+	root := math.Sqrt(math.Max(0, half*half-a*constant))
+	if half >= 0 {
+		return (half + root) / a
+	}
+	// The same root without the difference of two near numbers.
+	return -constant / (root - half)
+}
+
+// farReach finds a finite bound beyond which nothing lies inside, where the
+// largest critical value gives none but the one at infinity does.
+func (c contrast) farReach(direction, p, inner float64) float64 {
+	u := math.Max(inner, 1)
+	for range 200 {
+		u *= 2
+		x := c.difference/c.oldMean + direction*u
+		// Far out the critical value rises to that of the old side alone, so
+		// it is that one which must be exceeded, here and beyond.
+		if c.distanceOver(x) > criticalT(p, c.freeOld) {
+			return u
+		}
+	}
+	return math.Inf(1)
+}
+
+func (c contrast) distanceOver(x float64) float64 {
+	return (math.Abs(c.difference-x*c.oldMean) - c.tick) / math.Sqrt(c.variance(x))
+}
+
+// lastInside returns the outermost u between inner and outer that is inside.
+func (c contrast) lastInside(direction, p, inner, outer float64) float64 {
+	x0 := c.difference / c.oldMean
+	inside := func(u float64) bool {
+		x := x0 + direction*u
+		return c.distanceOver(x) <= criticalT(p, c.df(x))
+	}
+	// Where the two bounds are close there is one crossing; elsewhere a scan
+	// from outside finds the last.
+	steps := 1.0
+	if outer > 1.5*inner {
+		steps = 256
+	}
+	lo, hi := inner, outer
+	for i := 1.0; i <= steps; i++ {
+		u := outer - (outer-inner)*i/steps
+		if inside(u) || i == steps {
+			lo = u
+			break
+		}
+		hi = u
+	}
+	for range 200 {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi || hi-lo <= 1e-14*hi {
+			break
+		}
+		if inside(mid) {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo + (hi-lo)/2
+}
+
+// lowestFrom returns how far down from the estimate the set reaches, not
+// below r = 0, where it is open above.
+func (c contrast) lowestFrom(p, estimate float64) float64 {
+	inside := func(r float64) bool {
+		x := r - 1
+		return c.distanceOver(x) <= criticalT(p, c.df(x))
+	}
+	if inside(0) {
+		return estimate + 1
+	}
+	lo, hi := 0.0, 1+estimate // r = 0 is outside, the estimate inside
+	const steps = 256
+	for i := 1.0; i <= steps; i++ {
+		if r := (1 + estimate) * i / steps; inside(r) {
+			hi = r
+			break
+		}
+		lo = (1 + estimate) * i / steps
+	}
+	for range 200 {
+		mid := lo + (hi-lo)/2
+		if mid <= lo || mid >= hi {
+			break
+		}
+		if inside(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return 1 + estimate - hi
+}

@@ -1,0 +1,118 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// usable is the samples of an Input that a comparison works on, in a scale in
+// which their squares exist, and what was left out.
+type usable struct {
+	old, new []float64
+	scale    float64 // one unit here is this many of the benchmark's
+
+	unusableOld, unusableNew []int // 1-based runs
+	look, reached, unjudged  int
+}
+
+// attempted returns the number of pairs that were attempted. A benchmark that
+// exists on one side only was attempted as often as that side was.
+func (in Input) attempted() int {
+	if len(in.Old) == 0 || len(in.New) == 0 {
+		return max(len(in.Old), len(in.New))
+	}
+	return min(len(in.Old), len(in.New))
+}
+
+func (in Input) sigma() float64 {
+	if in.Better == LowerIsBetter {
+		return -1
+	}
+	return +1
+}
+
+// good reports whether a sample can be used. A rate (a value where higher is
+// better, and that is no count) cannot be zero or negative, a time not
+// negative.
+func (in Input) good(x float64) bool {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return false
+	case in.Time:
+		return x >= 0
+	case in.Better != LowerIsBetter && !in.Count:
+		return x > 0
+	}
+	return true
+}
+
+// judged cuts the samples at the last completed look and leaves out what is
+// not usable: single samples, or both of a pair.
+func (in Input) judged(d Design) usable {
+	var u usable
+	old, new := in.Old, in.New
+	if d.Adaptive() || d.Analysis == Paired {
+		cut := in.attempted()
+		if d.Adaptive() {
+			all := cut
+			for k, n := range d.Looks {
+				if n <= all {
+					u.look, u.reached = k+1, n
+				}
+			}
+			if u.look > 0 {
+				cut = u.reached
+			}
+			u.unjudged = all - u.reached
+		}
+		old, new = old[:min(cut, len(old))], new[:min(cut, len(new))]
+	}
+	u.unusableOld, u.unusableNew = in.bad(old), in.bad(new)
+	u.old, u.new = in.keep(old, new, d), in.keep(new, old, d)
+	u.scale = powerOfTwoScale(u.old, u.new)
+	u.old, u.new = scaled(u.old, u.scale), scaled(u.new, u.scale)
+	return u
+}
+
+func (in Input) bad(xs []float64) []int {
+	var runs []int
+	for i, x := range xs {
+		if !in.good(x) {
+			runs = append(runs, i+1)
+		}
+	}
+	return runs
+}
+
+// keep returns the usable samples of one side. In a paired analysis the
+// partner must be usable too, unless the other side has none at all.
+func (in Input) keep(xs, partners []float64, d Design) []float64 {
+	alone := !slices.ContainsFunc(partners, in.good)
+	var out []float64
+	for i, x := range xs {
+		if in.good(x) && (alone || d.Analysis == Welch || in.good(partners[i])) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// tick returns the step of the values: the larger of the printed resolution
+// and the smallest gap between two of them. NaN where neither is known.
+func tick(old, new []float64, resolution float64) float64 {
+	all := slices.Concat(old, new)
+	slices.Sort(all)
+	gap := math.Inf(1)
+	for i := 1; i < len(all); i++ {
+		if d := all[i] - all[i-1]; d > 0 {
+			gap = math.Min(gap, d)
+		}
+	}
+	if math.IsInf(gap, 1) {
+		gap = 0
+	}
+	if q := math.Max(gap, resolution); q > 0 {
+		return q
+	}
+	return math.NaN()
+}
