@@ -41,6 +41,8 @@ type Series struct {
 	Better   job.Better
 	Case     string // the case that printed it, "" for samples from files
 	Old, New Values
+	// Attempted is the number of pairs of which both sides ran, 0 unknown.
+	Attempted int
 
 	suite      string
 	fromFailed [2]int // samples of processes that ended badly afterwards
@@ -101,12 +103,12 @@ const maxQuoted = 5
 // Collector groups samples as they are read. It keeps about 20 bytes a sample.
 // Use NewCollector; a Collector is not safe for concurrent use.
 type Collector struct {
-	data   Data
-	index  map[seriesID]*Series
-	losses map[Loss]int // the countable part of a loss, to its place in data.Losses
-	failed map[seriesID]*failures
-	seen   map[recordID]struct{}
-	failID map[recordID]struct{}
+	data    Data
+	index   map[seriesID]*Series
+	losses  map[Loss]int // the countable part of a loss, to its place in data.Losses
+	cases   map[caseID]*progress
+	seen    map[recordID]struct{}
+	counted map[recordID]struct{} // by record, whatever its parts
 }
 
 type seriesID struct {
@@ -114,8 +116,13 @@ type seriesID struct {
 	Key
 }
 
-// failures counts the processes of a case that ended badly.
-type failures struct{ n [2]int }
+// progress is what is known of a case from its run records.
+type progress struct {
+	failed [2]int // processes that ended badly
+	pairs  [2]int // begun
+}
+
+type caseID struct{ suite, cas string }
 
 // recordID identifies a run record, so that one delivered twice counts once.
 type recordID struct {
@@ -127,11 +134,11 @@ type recordID struct {
 // NewCollector makes an empty collector.
 func NewCollector() *Collector {
 	return &Collector{
-		index:  map[seriesID]*Series{},
-		losses: map[Loss]int{},
-		failed: map[seriesID]*failures{},
-		seen:   map[recordID]struct{}{},
-		failID: map[recordID]struct{}{},
+		index:   map[seriesID]*Series{},
+		losses:  map[Loss]int{},
+		cases:   map[caseID]*progress{},
+		seen:    map[recordID]struct{}{},
+		counted: map[recordID]struct{}{},
 	}
 }
 
@@ -201,10 +208,17 @@ func (c *Collector) AddRun(r job.Run) {
 	c.seen[rec] = struct{}{}
 	side := sideIndex(r.Side)
 	rec.part = 0
-	if _, counted := c.failID[rec]; !counted {
-		c.failID[rec] = struct{}{}
+	if _, counted := c.counted[rec]; !counted {
+		c.counted[rec] = struct{}{}
 		c.data.Processes[side]++
+		p := c.cases[caseID{r.Suite, r.Case}]
+		if p == nil {
+			p = &progress{}
+			c.cases[caseID{r.Suite, r.Case}] = p
+		}
+		p.pairs[side] = max(p.pairs[side], r.Pair+1)
 		if !r.OK() {
+			p.failed[side]++
 			c.addLoss(r)
 		}
 	}
@@ -227,12 +241,6 @@ func (c *Collector) addLoss(r job.Run) {
 		c.data.Losses = append(c.data.Losses, id)
 	}
 	c.data.Losses[i].Count++
-	f := c.failed[seriesID{suite: r.Suite, cas: r.Case}]
-	if f == nil {
-		f = &failures{}
-		c.failed[seriesID{suite: r.Suite, cas: r.Case}] = f
-	}
-	f.n[sideIndex(r.Side)]++
 }
 
 // Unreadable counts n lines that looked like results and could not be read.
@@ -259,9 +267,10 @@ func (c *Collector) Data() *Data {
 		names[s.Key]++
 	}
 	for _, s := range c.data.Series {
-		if f := c.failed[seriesID{suite: s.suite, cas: s.Case}]; f != nil {
-			s.Old.Lost = max(0, f.n[0]-s.fromFailed[0])
-			s.New.Lost = max(0, f.n[1]-s.fromFailed[1])
+		if p := c.cases[caseID{s.suite, s.Case}]; p != nil {
+			s.Attempted = min(p.pairs[0], p.pairs[1])
+			s.Old.Lost = max(0, p.failed[0]-s.fromFailed[0])
+			s.New.Lost = max(0, p.failed[1]-s.fromFailed[1])
 		}
 		if names[s.Key] > 1 {
 			// Two cases print the same name: they are two benchmarks.

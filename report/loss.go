@@ -30,3 +30,16 @@ func lossText(r job.Run) string {
 		return fmt.Sprintf("exit %d", r.Exit)
 	}
 }
+
+// lossSentence says how many processes of a case ended badly, and how.
+func lossSentence(l Loss) string {
+	where := ""
+	if l.Case != "" {
+		where = " of " + Visible(l.Case)
+	}
+	how := Visible(l.Text)
+	if l.Count > 1 {
+		how = "the first: " + how
+	}
+	return fmt.Sprintf("%s%s failed on the %s side (%s)", plural(l.Count, "run", "runs"), where, l.Side, how)
+}

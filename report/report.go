@@ -71,6 +71,7 @@ type About struct {
 	Stopped *job.Cancel
 	// Planned is the number of pairs planned for each case, 0 unknown.
 	Planned int
+	Attempt int // the number of this attempt, 0 unknown
 	Notes   []string
 	// LostTries says how tries that the infrastructure lost had ended.
 	LostTries []string
@@ -105,8 +106,9 @@ type Row struct {
 	Interval [2]float64
 	// Words is the verdict in words; Why says more where the verdict is
 	// not-comparable or missing ("3 runs, 5 needed", "0 → 2").
-	Words string
-	Why   string
+	Words    string
+	Why      string
+	sentence string // the verdict as part of a sentence
 	// OnlyOn is the one side that has the benchmark, empty where both have it.
 	OnlyOn job.SideName
 	// Twin says that another row measures the same thing in another unit (MB/s

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report/stats"
+)
+
+// optional is a number of the JSON report; what does not exist is null.
+type optional float64
+
+// MarshalJSON writes null for NaN and ±Inf.
+func (x optional) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(x))
+}
+
+// jsonReport is the report of schema 1. Fractions are fractions: 0.02 is 2 %.
+type jsonReport struct {
+	Schema     int             `json:"schema"`
+	Design     jsonDesign      `json:"design"`
+	Benchmarks []jsonBenchmark `json:"benchmarks"`
+	Summary    jsonSummary     `json:"summary"`
+	Warnings   []Warning       `json:"warnings"`
+}
+
+type jsonDesign struct {
+	Margin   float64        `json:"margin"`
+	Alpha    float64        `json:"alpha"`
+	Analysis stats.Analysis `json:"analysis"`
+	Runs     job.Runs       `json:"runs"`
+	Looks    []int          `json:"looks"`
+	Attempt  int            `json:"attempt"`
+}
+
+type jsonBenchmark struct {
+	Name        string         `json:"name"`
+	Unit        string         `json:"unit"`
+	Better      job.Better     `json:"better"`
+	Old         jsonSide       `json:"old"`
+	New         jsonSide       `json:"new"`
+	Change      optional       `json:"change"`
+	Improvement optional       `json:"improvement"`
+	P           optional       `json:"p"`
+	DF          optional       `json:"df"`
+	Stars       string         `json:"stars"`
+	Accuracy    jsonAccuracy   `json:"accuracy"`
+	CV          optional       `json:"cv"`
+	Interval    [2]optional    `json:"interval"`
+	Verdict     *stats.Verdict `json:"verdict"`
+	Detectable  jsonDetectable `json:"detectable"`
+	RunsNeeded  *int           `json:"runs_needed"`
+	Warnings    []Warning      `json:"warnings"`
+}
+
+type jsonSide struct {
+	N    int      `json:"n"`
+	Mean optional `json:"mean"`
+	SD   optional `json:"sd"`
+	CV   optional `json:"cv"`
+}
+
+type jsonAccuracy struct {
+	At95  optional `json:"95"`
+	At99  optional `json:"99"`
+	At999 optional `json:"99.9"`
+}
+
+type jsonDetectable struct {
+	At50 optional `json:"50"`
+	At80 optional `json:"80"`
+	At90 optional `json:"90"`
+}
+
+type jsonSummary struct {
+	Compared   int            `json:"compared"`
+	ByVerdict  map[string]int `json:"by_verdict"`
+	OnlyOld    []string       `json:"only_old"`
+	OnlyNew    []string       `json:"only_new"`
+	FalseStars jsonStars      `json:"expected_false_stars"`
+}
+
+type jsonStars struct {
+	One   float64 `json:"*"`
+	Two   float64 `json:"**"`
+	Three float64 `json:"***"`
+}
+
+// noneVerdict is the key of by_verdict that counts rows without a verdict.
+const noneVerdict = "none"
+
+// JSON writes the report for machines, the same bytes for the same report.
+func (r *Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(r.json()); err != nil {
+		return fmt.Errorf("write the JSON report: %w", err)
+	}
+	return nil
+}
+
+func (r *Report) json() jsonReport {
+	out := jsonReport{
+		Schema: jsonSchema,
+		Design: jsonDesign{Margin: r.Design.Margin, Alpha: r.Design.Alpha, Analysis: r.Design.Analysis,
+			Runs: r.Runs, Looks: append([]int{}, r.Design.Looks...), Attempt: r.Design.Attempt},
+		Benchmarks: []jsonBenchmark{},
+		Warnings:   append([]Warning{}, r.Warnings...),
+		Summary: jsonSummary{
+			Compared:   r.Summary.Compared,
+			ByVerdict:  map[string]int{noneVerdict: r.Summary.ByVerdict[stats.NoVerdict]},
+			OnlyOld:    safeNames(r.Summary.OnlyOld),
+			OnlyNew:    safeNames(r.Summary.OnlyNew),
+			FalseStars: jsonStars{r.Summary.FalseStars[0], r.Summary.FalseStars[1], r.Summary.FalseStars[2]},
+		},
+	}
+	for _, v := range stats.Verdicts() {
+		out.Summary.ByVerdict[string(v)] = r.Summary.ByVerdict[v]
+	}
+	for _, row := range r.Rows {
+		out.Benchmarks = append(out.Benchmarks, row.json())
+	}
+	return out
+}
+
+func (row *Row) json() jsonBenchmark {
+	c := row.Stat
+	b := jsonBenchmark{
+		Name: replaceSecrets(row.Name(), tokenShapes), Unit: row.Unit, Better: row.Better,
+		Old: sideJSON(c.Old), New: sideJSON(c.New),
+		Change: optional(c.Change), Improvement: optional(c.Improvement), P: optional(c.P), DF: optional(c.DF),
+		Stars:      c.Stars,
+		Accuracy:   jsonAccuracy{optional(c.Accuracy[0]), optional(c.Accuracy[1]), optional(c.Accuracy[2])},
+		CV:         optional(c.CV),
+		Interval:   [2]optional{optional(row.Interval[0]), optional(row.Interval[1])},
+		Detectable: jsonDetectable{optional(c.Detectable[0]), optional(c.Detectable[1]), optional(c.Detectable[2])},
+		Warnings:   append([]Warning{}, row.Warnings...),
+	}
+	if row.Verdict != stats.NoVerdict {
+		b.Verdict = &row.Verdict
+	}
+	if c.RunsNeeded > 0 {
+		b.RunsNeeded = &c.RunsNeeded
+	}
+	return b
+}
+
+func sideJSON(s Side) jsonSide {
+	return jsonSide{N: s.N, Mean: optional(s.Mean), SD: optional(s.SD), CV: optional(s.CV)}
+}
+
+func safeNames(names []string) []string {
+	out := []string{}
+	for _, n := range names {
+		out = append(out, replaceSecrets(n, tokenShapes))
+	}
+	return out
+}

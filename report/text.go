@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prbench/prbench/report/stats"
+)
+
+// Text writes Node's table and note as compare.R prints them, from all samples,
+// rows sorted bytewise. Three things differ. Where a t-test would stop compare.R
+// for lack of spread, the row has NA. Where two benchmarks have the same name
+// and different units, the name has the unit. And a change is printed under the
+// heading "improvement" whatever the unit, as it is there.
+func (r *Report) Text(w io.Writer) error {
+	rows := slices.Clone(r.Rows)
+	names := make(map[*Row]string, len(rows))
+	for _, row := range rows {
+		names[row] = row.textName()
+	}
+	slices.SortStableFunc(rows, func(a, b *Row) int { return strings.Compare(names[a], names[b]) })
+	frame := dataFrame{head: textHead}
+	for _, row := range rows {
+		frame.names = append(frame.names, rEscape(names[row]))
+		frame.cells = append(frame.cells, row.textCells())
+	}
+	if len(rows) > 0 {
+		if err := frame.print(w); err != nil {
+			return fmt.Errorf("write the table: %w", err)
+		}
+	}
+	n := float64(len(rows))
+	if _, err := fmt.Fprintf(w, textNote, len(rows), n*.05, n*.01, n*.001); err != nil {
+		return fmt.Errorf("write the note: %w", err)
+	}
+	return nil
+}
+
+var textHead = []string{"confidence", "improvement", "accuracy (*)", "(**)", "(***)"}
+
+// textNote is the note that readers of compare.R's output look for.
+const textNote = `
+Be aware that when doing many comparisons the risk of a false-positive
+result increases. In this case, there are %d comparisons, you can thus
+expect the following amount of false-positive results:
+  %.2f false positives, when considering a   5%% risk acceptance (*, **, ***),
+  %.2f false positives, when considering a   1%% risk acceptance (**, ***),
+  %.2f false positives, when considering a 0.1%% risk acceptance (***)
+`
+
+// textName is the row's name as compare.R makes it, which sets a space before
+// an empty configuration too.
+func (row *Row) textName() string {
+	name := row.Benchmark + " " + row.Config
+	if unit, ok := strings.CutPrefix(row.ID, row.Name()); ok {
+		name += unit
+	}
+	return replaceSecrets(name, tokenShapes)
+}
+
+func (row *Row) textCells() []string {
+	t := stats.WelchTable(row.series.Old.Value, row.series.New.Value)
+	cells := []string{notAvailable, rNumber(t.Change*100) + " %", notAvailable, notAvailable, notAvailable}
+	if t.Tested {
+		cells[0] = t.Stars
+		for i, a := range t.Accuracy {
+			// compare.R divides by the old mean, not by its absolute value.
+			cells[2+i] = "±" + rNumber(math.Copysign(a, t.OldMean)*100) + "%"
+		}
+	}
+	return cells
+}
+
+// rNumber is R's sprintf("%.2f").
+func rNumber(x float64) string {
+	switch {
+	case math.IsNaN(x):
+		return "NaN"
+	case math.IsInf(x, 1):
+		return "Inf"
+	case math.IsInf(x, -1):
+		return "-Inf"
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
+}

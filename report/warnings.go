@@ -1,0 +1,306 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prbench/prbench/report/stats"
+)
+
+// The codes of warnings, as they stand in the JSON.
+const (
+	codeVariance        = string(stats.WarnVariance)
+	codeOneRun          = string(stats.WarnOneRun)
+	codeNoData          = string(stats.WarnNoData)
+	codeConstant        = string(stats.WarnConstant)
+	codeMissingSide     = string(stats.WarnMissingSide)
+	codeBimodal         = string(stats.WarnBimodal)
+	codeOutliers        = string(stats.WarnOutliers)
+	codeDrift           = string(stats.WarnDrift)
+	codeAutocorrelation = string(stats.WarnAutocorrelation)
+	codeUnderpowered    = string(stats.WarnUnderpowered)
+	codeUnequalSpread   = string(stats.WarnUnequalSpread)
+	codeLowResolution   = string(stats.WarnLowResolution)
+	codeIncomplete      = string(stats.WarnIncomplete)
+
+	codeUnreadable     = "unreadable-lines"
+	codeWithinProcess  = "within-process"
+	codeNotInterleaved = "not-interleaved"
+	codeHostUnfit      = "host-unfit"
+	codeHarness        = "harness-changed"
+	codeOutdated       = "outdated"
+	codeRepeatedRun    = "repeated-run"
+	codeContradict     = "attempts-contradict"
+	codeUnitsDiffer    = "units-differ"
+)
+
+// warning finds a warning of the whole report.
+func (r *Report) warning(code string) *Warning { return findWarning(r.Warnings, code) }
+
+// warning finds a warning of a row.
+func (row *Row) warning(code string) *Warning { return findWarning(row.Warnings, code) }
+
+func findWarning(all []Warning, code string) *Warning {
+	for i := range all {
+		if all[i].Code == code {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// rowWarning puts a warning of the statistics into words.
+func rowWarning(w stats.Warning, row *Row, margin float64) Warning {
+	return Warning{Code: string(w.Code), Text: rowWarningText(w, row, margin)}
+}
+
+func rowWarningText(w stats.Warning, row *Row, margin float64) string {
+	c := row.Stat
+	switch w.Code {
+	case stats.WarnVariance:
+		return varianceText(w, row, margin)
+	case stats.WarnOneRun:
+		return "1 run" + onSide(w.Side) + ": one value says nothing about the spread"
+	case stats.WarnNoData:
+		return noDataText(c, w.Side)
+	case stats.WarnConstant:
+		if c.Identical {
+			return "all runs gave the same value on both sides"
+		}
+		return "no spread, no test: each side gave one value in all its runs, so chance cannot be judged"
+	case stats.WarnMissingSide:
+		return "measured on one side only" + onSide(w.Side)
+	case stats.WarnBimodal:
+		return fmt.Sprintf("the values%s fall into two groups, around %s and %s (%s of the runs in the smaller): two different things may have been measured",
+			onSide(w.Side), withUnit(w.Modes[0], row.Unit), withUnit(w.Modes[1], row.Unit), short(w.MinorWeight))
+	case stats.WarnOutliers:
+		return outlierText(w)
+	case stats.WarnDrift:
+		return "the values drift while the benchmark runs: the machine changed, or runs influence each other"
+	case stats.WarnAutocorrelation:
+		return fmt.Sprintf("runs resemble the ones before them (correlation %.2f, up to %.2f is usual): they are not independent", w.Value, w.Limit)
+	case stats.WarnUnderpowered:
+		return "the run was small for so little an effect: the direction stands, the size is probably overstated (about 1.3 times)"
+	case stats.WarnUnequalSpread:
+		return fmt.Sprintf("one side spreads %.1f times as widely as the other: with skewed values the error of the test can reach 8 %%", w.Value)
+	case stats.WarnLowResolution:
+		return fmt.Sprintf("the values come in steps of %s of the old mean, coarser than their spread: verdict and stars allow for one step", short(w.Value))
+	case stats.WarnIncomplete:
+		return lostText(c)
+	}
+	return string(w.Code)
+}
+
+// varianceText says why a row cannot be told and what would settle it.
+func varianceText(w stats.Warning, row *Row, margin float64) string {
+	text := fmt.Sprintf("variance too high: one run varies by %s (cv); a change of %s has even odds of a star up to a cv of %s, and a verdict is likely below a cv of %s",
+		short(w.Value), exactPercent(margin), short(w.EvenOdds), short(w.Limit))
+	return text + "; " + whatWouldDo(w.RunsNeeded, row, margin)
+}
+
+// whatWouldDo says how many runs would settle a row.
+func whatWouldDo(runs int, row *Row, margin float64) string {
+	switch {
+	case runs <= 0:
+		return "it is about at the margin, more runs will not settle it"
+	case row.Verdict == stats.Slower:
+		return fmt.Sprintf("about %s a side in a fixed run would tell on which side of %s it lies", plural(runs, "run", "runs"), exactPercent(margin))
+	}
+	return fmt.Sprintf("about %s a side in a fixed run would show no change beyond ±%s, if there is none", plural(runs, "run", "runs"), exactPercent(margin))
+}
+
+func onSide(s stats.Side) string {
+	if s == stats.BothSides {
+		return ""
+	}
+	return " on the " + string(s) + " side"
+}
+
+func noDataText(c stats.Comparison, side stats.Side) string {
+	n := c.UnusableOld + c.UnusableNew
+	if n == 0 {
+		return "no usable data" + onSide(side)
+	}
+	where := onSide(side)
+	if c.Old.N > 0 || c.New.N > 0 {
+		return fmt.Sprintf("%s without a usable value%s (not a number, infinite, zero or negative): left out", plural(n, "run", "runs"), where)
+	}
+	return fmt.Sprintf("no usable data%s: %s printed no usable value (not a number, infinite, zero or negative)", where, plural(n, "run", "runs"))
+}
+
+func outlierText(w stats.Warning) string {
+	what := "run"
+	if w.Pairs {
+		what = "pair"
+	}
+	if w.SlowFirst {
+		return fmt.Sprintf("the first %s was slow%s: something may have been cold; it is kept in the figures", what, onSide(w.Side))
+	}
+	if len(w.Runs) > 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("outliers%s: %s %s lie far from the others; kept in the figures", onSide(w.Side), what, runList(w.Runs))
+}
+
+// runList writes run numbers, the first ten of many.
+func runList(runs []int) string {
+	var s []string
+	for _, n := range runs[:min(len(runs), 10)] {
+		s = append(s, strconv.Itoa(n))
+	}
+	if len(runs) > 10 {
+		s = append(s, fmt.Sprintf("and %d more", len(runs)-10))
+	}
+	return strings.Join(s, ", ")
+}
+
+func lostText(c stats.Comparison) string {
+	var parts []string
+	if c.LostOld > 0 {
+		parts = append(parts, plural(c.LostOld, "run", "runs")+" on the old side")
+	}
+	if c.LostNew > 0 {
+		parts = append(parts, plural(c.LostNew, "run", "runs")+" on the new side")
+	}
+	if parts == nil {
+		return "runs are missing"
+	}
+	return strings.Join(parts, " and ") + " ended without a value: those that survived may flatter"
+}
+
+// reportWarnings collects what is wrong with the measurement as a whole.
+func (r *Report) reportWarnings(d *Data, o Options) []Warning {
+	var out []Warning
+	add := func(code, format string, args ...any) {
+		out = append(out, Warning{code, fmt.Sprintf(format, args...)})
+	}
+	if text := r.incompleteText(d, o.About); text != "" {
+		add(codeIncomplete, "%s", text)
+	}
+	if names := r.Summary.OnlyOld; len(names) > 0 {
+		add(codeMissingSide, "only in old: %s", nameList(names, 20))
+	}
+	if names := r.Summary.OnlyNew; len(names) > 0 {
+		add(codeMissingSide, "only in new: %s", nameList(names, 20))
+	}
+	if names := unitsDiffer(r.Rows); len(names) > 0 {
+		add(codeUnitsDiffer, "the sides print different units, which are not compared: %s", nameList(names, 20))
+	}
+	if d.Unreadable > 0 {
+		add(codeUnreadable, "%s looked like results and could not be read%s", plural(d.Unreadable, "line", "lines"), firstQuoted(d.Quoted))
+	}
+	if d.WithinProcess && !o.Independent {
+		add(codeWithinProcess, "the values of a benchmark come from one process and are not independent: stars are shown, no verdict is given")
+	}
+	if d.NotInterleaved {
+		add(codeNotInterleaved, "the sides ran one after the other: whatever changed on the machine in between counts as a difference")
+	}
+	for _, why := range o.About.Host.Unfit {
+		add(codeHostUnfit, "the machine was unfit for a verdict of safety: %s", Visible(why))
+	}
+	for _, n := range o.About.Notes {
+		if strings.HasPrefix(n, harnessNote) {
+			add(codeHarness, "%s", Visible(n))
+		}
+	}
+	if o.About.Outdated {
+		add(codeOutdated, "the pull request has newer commits than the ones measured here")
+	}
+	if r.Design.Attempt > 1 {
+		add(codeRepeatedRun, "%s", repeatText(r.Design))
+	}
+	if n := r.countWarned(codeContradict); n > 0 {
+		add(codeContradict, "%s: the attempts contradict each other", plural(n, "benchmark", "benchmarks"))
+	}
+	return out
+}
+
+// harnessNote is how a note begins that says which benchmark files the pull
+// request changes.
+const harnessNote = "harness changed"
+
+func (r *Report) countWarned(code string) int {
+	n := 0
+	for _, row := range r.Rows {
+		if row.warning(code) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func repeatText(d stats.Design) string {
+	n := d.Attempt
+	return fmt.Sprintf("%d attempts; chance of any false star on an unchanged benchmark ≤ %s, for these two builds on this machine",
+		n, short(d.Alpha*(2-math.Ldexp(1, 1-n))))
+}
+
+// incompleteText says what is missing from the measurement.
+func (r *Report) incompleteText(d *Data, a About) string {
+	var parts []string
+	if a.Stopped != nil {
+		parts = append(parts, "the run was stopped")
+	}
+	for _, l := range d.Losses {
+		parts = append(parts, lossSentence(l))
+	}
+	unjudged := 0
+	for _, row := range r.Rows {
+		unjudged = max(unjudged, row.Stat.Unjudged)
+	}
+	if unjudged > 0 {
+		parts = append(parts, fmt.Sprintf("up to %s after the last completed look are kept and not judged", plural(unjudged, "pair", "pairs")))
+	}
+	if len(parts) == 0 {
+		if n := r.countWarned(codeIncomplete); n > 0 {
+			return fmt.Sprintf("%s lost runs on one side or both", plural(n, "benchmark", "benchmarks"))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// unitsDiffer names benchmarks that each side prints in units of its own.
+func unitsDiffer(rows []*Row) []string {
+	old, new := map[string]bool{}, map[string]bool{}
+	both := map[string]bool{}
+	for _, row := range rows {
+		switch row.OnlyOn {
+		case "old":
+			old[row.Name()] = true
+		case "new":
+			new[row.Name()] = true
+		default:
+			both[row.Name()] = true
+		}
+	}
+	var names []string
+	for n := range old {
+		if new[n] && !both[n] {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nameList writes the first names of a list.
+func nameList(names []string, most int) string {
+	var shown []string
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, Visible(n))
+	}
+	if len(names) > most {
+		shown = append(shown, fmt.Sprintf("and %d more", len(names)-most))
+	}
+	return strings.Join(shown, ", ")
+}
+
+func firstQuoted(quoted []string) string {
+	if len(quoted) == 0 {
+		return ""
+	}
+	return ", the first: " + strconv.Quote(Visible(quoted[0]))
+}

@@ -1,0 +1,240 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report/stats"
+)
+
+// This file decides the words of verdicts: what a row is called in the table,
+// in a sentence and in the headline. Nothing else spells a verdict.
+
+// adjectives are the two directions in which a benchmark can move.
+type adjectives struct{ better, worse string }
+
+// adjectivesFor says "faster" of times and rates, and "better" of anything
+// else, since more allocations are not slower.
+func adjectivesFor(unit string) adjectives {
+	if k := unitKind(unit); k == kindTime || k == kindRate {
+		return adjectives{"faster", "slower"}
+	}
+	return adjectives{"better", "worse"}
+}
+
+// verdictLabel is the verdict for a column of a table: a few words.
+func verdictLabel(v stats.Verdict, by stats.Beyond, unit string, margin float64) string {
+	a, m := adjectivesFor(unit), exactPercent(margin)
+	switch v {
+	case stats.Faster:
+		switch by {
+		case stats.MoreThan:
+			return a.better + " by >" + m
+		case stats.LessThan:
+			return a.better + " by <" + m
+		}
+		return a.better
+	case stats.Regression:
+		return a.worse + " by >" + m
+	case stats.SlowerWithin:
+		return a.worse + " by <" + m
+	case stats.Slower:
+		return a.worse + ", size unclear"
+	case stats.Equivalent:
+		return "unchanged within ±" + m
+	case stats.NoWorse:
+		return "not " + a.worse + " by >" + m
+	case stats.Inconclusive:
+		return "too noisy to tell"
+	case stats.NotComparable:
+		return "not comparable"
+	}
+	return "no verdict"
+}
+
+// verdictSentence is the verdict as a part of a sentence after the benchmark's name.
+func verdictSentence(v stats.Verdict, by stats.Beyond, unit string, margin float64) string {
+	a, m := adjectivesFor(unit), exactPercent(margin)
+	switch v {
+	case stats.Faster:
+		switch by {
+		case stats.MoreThan:
+			return a.better + " by more than " + m
+		case stats.LessThan:
+			return a.better + ", by less than " + m
+		}
+		return a.better
+	case stats.Regression:
+		return a.worse + " by more than " + m
+	case stats.SlowerWithin:
+		return a.worse + ", by less than " + m
+	case stats.Slower:
+		return a.worse + "; the data cannot say whether by more than " + m
+	case stats.Equivalent:
+		return "no difference beyond ±" + m
+	case stats.NoWorse:
+		return "not " + a.worse + " by more than " + m
+	case stats.Inconclusive:
+		return "too noisy to tell"
+	case stats.NotComparable:
+		return "not comparable"
+	}
+	return "no verdict"
+}
+
+// bucket is one part of the headline. Every compared row is in exactly one.
+type bucket struct {
+	verdicts  []stats.Verdict
+	one, many string // with %s for the margin
+}
+
+// buckets are the parts of the headline in its order.
+var buckets = []bucket{
+	{[]stats.Verdict{stats.Regression}, "regression beyond %s", "regressions beyond %s"},
+	{[]stats.Verdict{stats.Slower}, "slower", "slower"},
+	{[]stats.Verdict{stats.Faster}, "improvement", "improvements"},
+	{[]stats.Verdict{stats.Equivalent, stats.SlowerWithin}, "unchanged within ±%s", "unchanged within ±%s"},
+	{[]stats.Verdict{stats.NoWorse}, "not slower by more than %s", "not slower by more than %s"},
+	{[]stats.Verdict{stats.Inconclusive}, "too noisy to tell", "too noisy to tell"},
+	{[]stats.Verdict{stats.NotComparable}, "not comparable", "not comparable"},
+	{[]stats.Verdict{stats.NoVerdict}, "without a verdict", "without a verdict"},
+}
+
+// Headline is the answer in one line of plain text: how many benchmarks got
+// slower, faster, are unchanged and cannot be told. Its counts sum to
+// Summary.Compared.
+func (r *Report) Headline() string {
+	var parts []string
+	for _, b := range buckets {
+		n := 0
+		for _, v := range b.verdicts {
+			n += r.Summary.ByVerdict[v]
+		}
+		if n == 0 {
+			continue
+		}
+		words := b.many
+		if n == 1 {
+			words = b.one
+		}
+		if strings.Contains(words, "%s") {
+			words = fmt.Sprintf(words, exactPercent(r.Design.Margin))
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, words))
+	}
+	line := strings.Join(parts, ", ")
+	switch {
+	case r.Summary.Compared == 0:
+		line = "no benchmark could be compared"
+	case r.Summary.ByVerdict[stats.NoVerdict] == r.Summary.Compared:
+		line = r.noVerdictLine()
+	}
+	var tail []string
+	if n := len(r.Summary.OnlyOld); n > 0 {
+		tail = append(tail, fmt.Sprintf("%d only in old", n))
+	}
+	if n := len(r.Summary.OnlyNew); n > 0 {
+		tail = append(tail, fmt.Sprintf("%d only in new", n))
+	}
+	if w := r.warning(codeIncomplete); w != nil {
+		tail = append(tail, "incomplete")
+	}
+	if len(tail) > 0 {
+		line += "; " + strings.Join(tail, ", ")
+	}
+	return line
+}
+
+// noVerdictLine is the headline where no row has a verdict: the reason that
+// they share, or how many they are.
+func (r *Report) noVerdictLine() string {
+	why := ""
+	for _, row := range r.Rows {
+		if row.OnlyOn != "" || row.Twin {
+			continue
+		}
+		if why != "" && row.noVerdictWhy() != why {
+			return fmt.Sprintf("no verdict for any of %s", plural(r.Summary.Compared, "benchmark", "benchmarks"))
+		}
+		why = row.noVerdictWhy()
+	}
+	if why == "" {
+		why = "too little data"
+	}
+	return "no verdict: " + why
+}
+
+// noVerdictWhy says what a row lacks for a verdict.
+func (row *Row) noVerdictWhy() string {
+	c := row.Stat
+	n := min(c.Old.N, c.New.N)
+	switch {
+	case row.withinProcess():
+		return "the values of each benchmark come from one process"
+	case c.Reason == stats.ReasonNoLook:
+		return "stopped before the first planned look"
+	case n < stats.MinRuns:
+		return fmt.Sprintf("%s, %d needed", plural(n, "run", "runs"), stats.MinRuns)
+	case c.Reason == stats.ReasonTooFew, c.Reason == stats.ReasonConstant, c.Identical:
+		return fmt.Sprintf("no spread in %s, %d needed", plural(n, "run", "runs"), stats.MinConstantRuns)
+	}
+	return ""
+}
+
+func (row *Row) withinProcess() bool {
+	for _, w := range row.Warnings {
+		if w.Code == codeWithinProcess {
+			return true
+		}
+	}
+	return false
+}
+
+// whyOf says more about a row than its verdict: the reason where it is not
+// comparable or has none, and the special ways of being equal.
+func whyOf(row *Row) string {
+	c := row.Stat
+	n := min(c.Old.N, c.New.N)
+	var parts []string
+	switch {
+	case row.OnlyOn != "":
+		return "only in " + string(row.OnlyOn)
+	case c.Old.N == 0 && c.New.N == 0:
+		return "no usable data"
+	case c.Old.N == 0 || c.New.N == 0:
+		side := job.Old
+		if c.New.N == 0 {
+			side = job.New
+		}
+		return "no usable data in " + string(side)
+	case c.Identical && n > 1:
+		parts = append(parts, fmt.Sprintf("identical in all %d runs", n))
+	case c.Exact:
+		parts = append(parts, "exact")
+	case constantSides(c) && n > 1:
+		parts = append(parts, "no spread, no test")
+	}
+	if c.NoPercentage || c.Old.Mean <= 0 {
+		parts = append(parts, fmt.Sprintf("%s → %s", withUnit(c.Old.Mean, row.Unit), withUnit(c.New.Mean, row.Unit)))
+	}
+	if row.Verdict == stats.NoVerdict {
+		if why := row.noVerdictWhy(); why != "" {
+			parts = append(parts, why)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// constantSides tells whether neither side has any spread.
+func constantSides(c stats.Comparison) bool {
+	return c.Reason == stats.ReasonConstant || c.Old.SD == 0 && c.New.SD == 0
+}
+
+func withUnit(x float64, unit string) string {
+	if unit == "" || math.IsNaN(x) {
+		return number(x)
+	}
+	return number(x) + " " + unit
+}
