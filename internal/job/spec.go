@@ -210,7 +210,9 @@ type Spec struct {
 	Gate    bool        `json:"gate,omitempty"`
 	History bool        `json:"history,omitempty"` // the whole history is fetched
 	LFS     bool        `json:"lfs,omitempty"`
-	Adhoc   string      `json:"adhoc,omitempty"` // the text of an ad-hoc benchmark
+	// KeepLabel leaves the label on when its job has ended.
+	KeepLabel bool   `json:"keep_label,omitempty"`
+	Adhoc     string `json:"adhoc,omitempty"` // the text of an ad-hoc benchmark
 }
 
 // The defaults of a comparison.
