@@ -1,0 +1,240 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+// Request says what a runner fetches.
+type Request struct {
+	// Dir is the runner's own folder of mirrors, readable by nobody else.
+	Dir string
+	// Repository is the repository's id on the forge, which names its mirror.
+	Repository int64
+	// CloneURL is the base repository's address, https and without credentials.
+	CloneURL string
+	// Host, where set, is the only host that CloneURL may name.
+	Host string
+	// AllowHTTP lets a forge on the loopback be spoken to without TLS.
+	AllowHTTP bool
+	// Token gives the credential for reading the repository; nil or an empty
+	// answer means none. It is asked once a fetch, and kept nowhere.
+	Token func(context.Context) (string, error)
+
+	Base, Head job.Side
+	PR         int // for refs/pull/N/head, where the forge does not give the commit itself; 0: no such ref
+	// History fetches everything that leads to the commits, and the tags.
+	History bool
+}
+
+// Fetch brings both commits of the request into the repository's mirror. A
+// commit that is gone gives a *Refused; other errors are faults.
+func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
+	f, err := r.forge()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range []string{r.Base.SHA, r.Head.SHA} {
+		if !shaPattern.MatchString(s) {
+			return nil, refuse(BadRequest, "", "", "want a full commit id, got %q", s)
+		}
+	}
+	name := strconv.FormatInt(r.Repository, 10)
+	if r.History {
+		name += ".full" // a shallow mirror and a whole one do not mix
+	}
+	m := mirror{git: git{dir: filepath.Join(r.Dir, name+".git"), forge: f}, history: r.History}
+	if err := m.open(ctx); err != nil {
+		return nil, err
+	}
+	if r.Token != nil {
+		if m.git.token, err = r.Token(ctx); err != nil {
+			return nil, fmt.Errorf("ask for the credential to read the repository: %w", err)
+		}
+		if strings.ContainsAny(m.git.token, "\r\n\x00") {
+			return nil, errors.New("the credential to read the repository holds a line break")
+		}
+	}
+	for _, side := range []job.SideName{job.Old, job.New} {
+		if err := m.bring(ctx, r, side); err != nil {
+			return nil, err
+		}
+	}
+	reader := m.git
+	reader.token, reader.forge = "", forge{} // from here on nothing needs the network
+	p, err := newPair(ctx, reader, r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	p.Old = Commit{SHA: r.Base.SHA, Ref: r.Base.Ref, tree: r.Base.SHA}
+	p.New = Commit{SHA: r.Head.SHA, Ref: r.Head.Ref, tree: r.Head.SHA}
+	p.modules = &forgeModules{forge: f, dir: r.Dir, base: r.CloneURL,
+		lfs: &lfsClient{repository: r.CloneURL, dir: filepath.Join(r.Dir, "lfs"), token: m.git.token, http: newHTTP()}}
+	return p, nil
+}
+
+// forge checks the request's address.
+func (r Request) forge() (forge, error) {
+	f, err := parseForge(r.CloneURL, r.AllowHTTP)
+	if err != nil {
+		return forge{}, err
+	}
+	if r.Host != "" && !strings.EqualFold(r.Host, f.host) {
+		return forge{}, refuse(BadRequest, "", "", "the repository lies on %s; this runner fetches from %s alone", f.host, r.Host)
+	}
+	return f, nil
+}
+
+func parseForge(address string, allowHTTP bool) (forge, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return forge{}, refuse(BadRequest, "", "", "want an https address of a repository, got one that is no URL")
+	}
+	if u.User != nil {
+		return forge{}, refuse(BadRequest, "", "", "the address of a repository on %s holds a credential", u.Host)
+	}
+	if u.Scheme != "https" && (u.Scheme != "http" || !allowHTTP || !loopback(u.Hostname())) {
+		return forge{}, refuse(BadRequest, "", "", "want an https address of a repository, got %s on %s", u.Scheme, u.Host)
+	}
+	return forge{scheme: u.Scheme, host: strings.ToLower(u.Host)}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// mirror is a bare repository of ours.
+type mirror struct {
+	git     git
+	history bool
+}
+
+// open makes the mirror where it is missing, and clears what a git that was
+// killed has left: the host lock says that no other git is at work.
+func (m mirror) open(ctx context.Context) error {
+	if err := os.MkdirAll(filepath.Dir(m.git.dir), 0o700); err != nil {
+		return fmt.Errorf("make the folder of mirrors: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(m.git.dir, "HEAD")); err != nil {
+		if err := os.RemoveAll(m.git.dir); err != nil {
+			return fmt.Errorf("remove a broken mirror: %w", err)
+		}
+		// No template: it could bring hooks.
+		if _, err := m.git.run(ctx, "init", "--quiet", "--bare", "--template="); err != nil {
+			return fmt.Errorf("make a mirror: %w", err)
+		}
+		return nil
+	}
+	return clearLocks(m.git.dir)
+}
+
+func clearLocks(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "objects":
+			return filepath.SkipDir
+		case !d.IsDir() && strings.HasSuffix(path, ".lock"):
+			return os.Remove(path)
+		}
+		return nil
+	})
+}
+
+// bring has the side's commit in the mirror, under a ref of ours: the ref is
+// written last, so it says that everything which belongs to the commit is there.
+func (m mirror) bring(ctx context.Context, r Request, side job.SideName) error {
+	sha := r.Base.SHA
+	if side == job.New {
+		sha = r.Head.SHA
+	}
+	ref := "refs/prbench/" + sha
+	if m.has(ctx, ref, sha) {
+		return nil
+	}
+	err := m.fetch(ctx, r.CloneURL, "+"+sha+":"+ref)
+	if err == nil {
+		if !m.has(ctx, ref, sha) {
+			return fmt.Errorf("fetch %s %s: what arrived is another commit", sideWord(side), sha)
+		}
+		return nil
+	}
+	if !isGone(err) {
+		return fmt.Errorf("fetch %s %s: %w", sideWord(side), sha, err)
+	}
+	if side == job.New && r.PR > 0 {
+		if err := m.fromPull(ctx, r, sha); err == nil {
+			return nil
+		} else if !isGone(err) {
+			return fmt.Errorf("fetch %s %s: %w", sideWord(side), sha, err)
+		}
+		return refuse(Gone, side, "", "the %s commit %s is gone: neither the commit itself nor refs/pull/%d/head gives it",
+			sideWord(side), sha, r.PR)
+	}
+	return refuse(Gone, side, "", "the %s commit %s is gone: the repository does not give it", sideWord(side), sha)
+}
+
+// pullDepth is how far below a pull request's newest commit the pinned one is
+// looked for, where the pull request has moved on.
+const pullDepth = 200
+
+var errNotInPull = errors.New("the pull request's ref does not lead to the commit")
+
+// fromPull takes the commit from refs/pull/N/head, which outlives the fork.
+func (m mirror) fromPull(ctx context.Context, r Request, sha string) error {
+	pull := fmt.Sprintf("refs/prbench/pull/%d", r.PR)
+	spec := fmt.Sprintf("+refs/pull/%d/head:%s", r.PR, pull)
+	if err := m.fetch(ctx, r.CloneURL, spec); err != nil {
+		return err
+	}
+	if !m.has(ctx, pull, sha) && !m.history {
+		if err := m.fetchDepth(ctx, pullDepth, r.CloneURL, spec); err != nil {
+			return err
+		}
+	}
+	if _, err := m.git.run(ctx, "merge-base", "--is-ancestor", sha, pull); err != nil {
+		return errNotInPull
+	}
+	_, err := m.git.run(ctx, "update-ref", "refs/prbench/"+sha, sha)
+	return err
+}
+
+// has tells whether the ref names exactly this commit.
+func (m mirror) has(ctx context.Context, ref, sha string) bool {
+	got, err := m.git.line(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
+	return err == nil && got == sha
+}
+
+func (m mirror) fetch(ctx context.Context, address, refspec string) error {
+	return m.fetchDepth(ctx, 1, address, refspec)
+}
+
+func (m mirror) fetchDepth(ctx context.Context, depth int, address, refspec string) error {
+	args := []string{"fetch", "--quiet", "--no-write-fetch-head", "--no-auto-gc", "--recurse-submodules=no"}
+	if m.history {
+		args = append(args, "--no-tags", address, refspec, "+refs/tags/*:refs/tags/*")
+	} else {
+		args = append(args, "--no-tags", "--depth="+strconv.Itoa(depth), address, refspec)
+	}
+	_, err := m.git.run(ctx, args...)
+	return err
+}
+
+// isGone tells a commit or ref that the forge does not have from every other
+// failure of a fetch. The words are git's own, in the C locale.
+func isGone(err error) bool {
+	return errors.Is(err, errNotInPull) ||
+		said(err, "not our ref", "couldn't find remote ref", "no such remote ref", "unadvertised object",
+			"Server does not allow request for")
+}
