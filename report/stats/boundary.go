@@ -139,12 +139,15 @@ func normalDensity(z float64) float64 {
 }
 
 // MoreLooks plans the looks of "more runs": the given ones, then on to four
-// times the largest in steps of a constant ratio, the usual one of about 1.6.
+// times the largest in steps of a constant ratio, the usual one of about 1.6,
+// as far as ValidateLooks allows.
 func MoreLooks(looks []int) []int {
 	out := slices.Clone(looks)
 	last := looks[len(looks)-1]
 	for step := 1; step <= 3; step++ {
-		out = append(out, int(math.Round(float64(last)*math.Pow(4, float64(step)/3))))
+		if n := int(math.Round(float64(last) * math.Pow(4, float64(step)/3))); n <= MaxPairs {
+			out = append(out, n)
+		}
 	}
-	return out
+	return out[max(0, len(out)-MaxLooks):]
 }

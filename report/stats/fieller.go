@@ -82,71 +82,91 @@ func (c contrast) distanceOver(x float64) float64 {
 	return (math.Abs(c.difference-x*c.oldMean) - c.tick) / math.Sqrt(c.variance(x))
 }
 
+// inside is positive where x is in the set, negative outside, and smooth
+// between: the logarithm of how far the tail at x exceeds the level.
+func (c contrast) inside(x, p float64) float64 {
+	return logTailT(math.Max(0, c.distanceOver(x)), c.df(x)) - math.Log(p)
+}
+
+// scanSteps is the number of places at which a set that may have gaps is
+// looked at.
+const scanSteps = 256
+
 // lastInside returns the outermost u between inner and outer that is inside.
 func (c contrast) lastInside(direction, p, inner, outer float64) float64 {
 	x0 := c.difference / c.oldMean
-	inside := func(u float64) bool {
-		x := x0 + direction*u
-		return c.distanceOver(x) <= criticalT(p, c.df(x))
-	}
+	f := func(u float64) float64 { return c.inside(x0+direction*u, p) }
+	lo, hi := inner, outer
 	// Where the two bounds are close there is one crossing; elsewhere a scan
 	// from outside finds the last.
-	steps := 1.0
 	if outer > 1.5*inner {
-		steps = 256
-	}
-	lo, hi := inner, outer
-	for i := 1.0; i <= steps; i++ {
-		u := outer - (outer-inner)*i/steps
-		if inside(u) || i == steps {
-			lo = u
-			break
-		}
-		hi = u
-	}
-	for range 200 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi || hi-lo <= 1e-14*hi {
-			break
-		}
-		if inside(mid) {
-			lo = mid
-		} else {
-			hi = mid
+		for i := 1.0; i <= scanSteps; i++ {
+			u := outer - (outer-inner)*i/scanSteps
+			if f(u) >= 0 {
+				lo = u
+				break
+			}
+			hi = u
 		}
 	}
-	return lo + (hi-lo)/2
+	return crossing(f, lo, hi)
 }
 
 // lowestFrom returns how far down from the estimate the set reaches, not
 // below r = 0, where it is open above.
 func (c contrast) lowestFrom(p, estimate float64) float64 {
-	inside := func(r float64) bool {
-		x := r - 1
-		return c.distanceOver(x) <= criticalT(p, c.df(x))
-	}
-	if inside(0) {
+	f := func(r float64) float64 { return c.inside(r-1, p) }
+	if f(0) >= 0 {
 		return estimate + 1
 	}
-	lo, hi := 0.0, 1+estimate // r = 0 is outside, the estimate inside
-	const steps = 256
-	for i := 1.0; i <= steps; i++ {
-		if r := (1 + estimate) * i / steps; inside(r) {
-			hi = r
+	outside, inside := 0.0, 1+estimate
+	for i := 1.0; i <= scanSteps; i++ {
+		r := (1 + estimate) * i / scanSteps
+		if f(r) >= 0 {
+			inside = r
 			break
 		}
-		lo = (1 + estimate) * i / steps
+		outside = r
 	}
+	return 1 + estimate - crossing(f, inside, outside)
+}
+
+// crossing returns where f, positive at in and negative at out, changes its
+// sign: regula falsi that halves the weight of an end that stays (Illinois).
+func crossing(f func(float64) float64, in, out float64) float64 {
+	fIn, fOut := f(in), f(out)
+	if fIn <= 0 {
+		return in
+	}
+	if fOut >= 0 {
+		return out
+	}
+	stayed := 0
 	for range 200 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
+		mid := (in*fOut - out*fIn) / (fOut - fIn)
+		if low, high := math.Min(in, out), math.Max(in, out); !(mid > low && mid < high) {
+			mid = in + (out-in)/2
+		}
+		if math.Abs(out-in) <= 4*epsilon*math.Abs(out) || mid == in || mid == out {
 			break
 		}
-		if inside(mid) {
-			hi = mid
-		} else {
-			lo = mid
+		fMid := f(mid)
+		switch {
+		case fMid == 0:
+			return mid
+		case fMid > 0:
+			in, fIn = mid, fMid
+			if stayed > 0 {
+				fOut /= 2
+			}
+			stayed = +1
+		default:
+			out, fOut = mid, fMid
+			if stayed < 0 {
+				fIn /= 2
+			}
+			stayed = -1
 		}
 	}
-	return 1 + estimate - hi
+	return in
 }

@@ -36,9 +36,9 @@ type mixture struct {
 	gain          float64 // BIC of one population less BIC of two
 }
 
-// twoModes fits the mixture by expectation and maximisation, from a start at
-// the widest gap between neighbours that leaves two on either side. It is
-// false where the samples do not vary.
+// twoModes fits the mixture by expectation and maximisation, from the best
+// split in two that leaves a tenth on either side. It is false where the
+// samples do not vary.
 func twoModes(xs []float64) (mixture, bool) {
 	xs = slices.Sorted(slices.Values(xs))
 	n := float64(len(xs))
@@ -46,55 +46,77 @@ func twoModes(xs []float64) (mixture, bool) {
 	if one.ss == 0 {
 		return mixture{}, false
 	}
-	cut := 2
-	for i := 2; i <= len(xs)-2; i++ {
-		if xs[i]-xs[i-1] > xs[cut]-xs[cut-1] {
-			cut = i
-		}
-	}
-	lower, upper := momentsOf(xs[:cut]), momentsOf(xs[cut:])
 	// A floor keeps the likelihood finite where each mode is one value.
 	floor := math.Max(one.ss/n*1e-6, 1e-24)
-	m := mixture{low: lower.mean, high: upper.mean, weight: float64(cut) / n, sd: math.Sqrt(math.Max(floor, (lower.ss+upper.ss)/n))}
-	logLikelihood := math.Inf(-1)
+	m := bestSplit(xs, one, floor)
 	for range 100 {
-		next, value := m.improve(xs, floor)
+		next := m.improve(xs, floor)
+		moved := math.Abs(next.low-m.low) + math.Abs(next.high-m.high) + math.Abs(next.sd-m.sd)
 		m = next
-		if value-logLikelihood < 1e-9*math.Abs(value) {
-			logLikelihood = value
+		if moved < 1e-6*m.sd {
 			break
 		}
-		logLikelihood = value
 	}
 	single := -n / 2 * (math.Log(2*math.Pi*one.ss/n) + 1)
-	m.gain = (2*math.Log(n) - 2*single) - (4*math.Log(n) - 2*logLikelihood)
+	m.gain = (2*math.Log(n) - 2*single) - (4*math.Log(n) - 2*m.logLikelihood(xs))
 	return m, !math.IsNaN(m.gain)
 }
 
-// improve takes one step of the fit and returns the log-likelihood before it.
-func (m mixture) improve(xs []float64, floor float64) (mixture, float64) {
-	var sumLow, sumHigh, weightLow, logLikelihood float64
-	share := make([]float64, len(xs))
+// bestSplit cuts the sorted samples where the spread within the two parts is
+// smallest.
+func bestSplit(xs []float64, one moments, floor float64) mixture {
+	n := float64(len(xs))
+	fewest := max(2, int(math.Ceil(n/10)))
+	var best mixture
+	between, sum := math.Inf(-1), 0.0
 	for i, x := range xs {
-		a := math.Log(m.weight) - square((x-m.low)/m.sd)/2
-		b := math.Log(1-m.weight) - square((x-m.high)/m.sd)/2
-		largest := math.Max(a, b)
-		total := largest + math.Log(math.Exp(a-largest)+math.Exp(b-largest))
-		logLikelihood += total - math.Log(m.sd) - 0.5*math.Log(2*math.Pi)
-		share[i] = math.Exp(a - total)
-		weightLow += share[i]
-		sumLow += share[i] * (x - xs[0])
-		sumHigh += (1 - share[i]) * (x - xs[0])
+		if k := float64(i); i >= fewest && i <= len(xs)-fewest {
+			// sum is that of the first i deviations; all of them sum to 0.
+			if b := sum * sum * (1/k + 1/(n-k)); b > between {
+				between = b
+				best = mixture{low: one.mean + sum/k, high: one.mean - sum/(n-k), weight: k / n}
+			}
+		}
+		sum += x - one.mean
+	}
+	best.sd = math.Sqrt(math.Max(floor, (one.ss-between)/n))
+	return best
+}
+
+// odds returns the logarithm of the odds that x belongs to the high mode.
+func (m mixture) odds(x float64) float64 {
+	return math.Log((1-m.weight)/m.weight) + (m.high-m.low)*(x-(m.high+m.low)/2)/(m.sd*m.sd)
+}
+
+// improve takes one step of the fit.
+func (m mixture) improve(xs []float64, floor float64) mixture {
+	n, x0 := float64(len(xs)), xs[0]
+	var low, sumLow, sumHigh, squares float64
+	slope := (m.high - m.low) / (m.sd * m.sd)
+	start := m.odds(x0)
+	for _, x := range xs {
+		d := x - x0
+		share := 1 / (1 + math.Exp(start+slope*d))
+		low += share
+		sumLow += share * d
+		sumHigh += (1 - share) * d
+		squares += d * d
+	}
+	if low < 1e-6 || n-low < 1e-6 {
+		return m
+	}
+	a, b := sumLow/low, sumHigh/(n-low)
+	ss := squares - low*a*a - (n-low)*b*b
+	return mixture{low: x0 + a, high: x0 + b, weight: low / n, sd: math.Sqrt(math.Max(floor, ss/n))}
+}
+
+func (m mixture) logLikelihood(xs []float64) float64 {
+	var sum float64
+	for _, x := range xs {
+		odds := m.odds(x)
+		// ln(w·e^a + (1−w)·e^b) from the low part and the odds.
+		sum += -square((x-m.low)/m.sd)/2 + math.Max(0, odds) + math.Log1p(math.Exp(-math.Abs(odds)))
 	}
 	n := float64(len(xs))
-	if weightLow < 1e-6 || n-weightLow < 1e-6 {
-		return m, logLikelihood
-	}
-	next := mixture{low: xs[0] + sumLow/weightLow, high: xs[0] + sumHigh/(n-weightLow), weight: weightLow / n}
-	var ss float64
-	for i, x := range xs {
-		ss += share[i]*square(x-next.low) + (1-share[i])*square(x-next.high)
-	}
-	next.sd = math.Sqrt(math.Max(floor, ss/n))
-	return next, logLikelihood
+	return sum + n*(math.Log(m.weight)-math.Log(m.sd)-0.5*math.Log(2*math.Pi))
 }
