@@ -45,7 +45,11 @@ func (d *document) err() error {
 	if len(d.problems) == 0 {
 		return nil
 	}
-	return d.problems.sorted()
+	out := d.problems.sorted()
+	if d.full {
+		out = append(out, Problem{File: d.file, Text: "and more problems; only the first are listed"})
+	}
+	return out
 }
 
 // parse gives the mapping of the file's one document, or nil after a problem.

@@ -5,11 +5,17 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"strings"
 )
 
 // maxSegments bounds the depth of a pattern.
 const maxSegments = 64
+
+var (
+	alternatives    = regexp.MustCompile(`\{[^{}]*,[^{}]*\}`)
+	errAlternatives = errors.New("alternatives {a,b} are not supported; write a list of patterns")
+)
 
 // Match tells whether a slash-separated path inside a tree matches a pattern of
 // `cases` or `harness`: `*`, `?` and `[a-z]` stay inside one part of the path,
@@ -53,7 +59,7 @@ func CheckGlob(pattern string) error {
 	case strings.ContainsRune(pattern, '\\'):
 		return errors.New("backslashes have no meaning in a pattern; write / between folders and [*] for a star itself")
 	case strings.ContainsAny(pattern, "{}"):
-		return errors.New("alternatives {a,b} are not supported; write a list of patterns")
+		return errAlternatives
 	case strings.Count(pattern, "/") >= maxSegments:
 		return fmt.Errorf("want at most %d folders", maxSegments)
 	}

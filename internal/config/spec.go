@@ -32,19 +32,20 @@ func (f JobFlags) Spec(cfg *Repo, suites []string) (job.Spec, error) {
 		return job.Spec{}, err
 	}
 	spec := job.Spec{
-		Pool:    cfg.Pool,
-		Build:   cfg.Build,
-		Suites:  chosen,
-		Filter:  f.Filter,
-		Set:     slices.Clone(f.Set),
-		Runs:    cfg.Compare.Runs,
-		Margin:  cfg.Compare.Margin,
-		Alpha:   job.DefaultAlpha,
-		Budget:  cfg.Compare.Budget,
-		Harness: job.HarnessBase,
-		Gate:    cfg.Compare.Gate,
-		History: cfg.History,
-		LFS:     cfg.LFS,
+		Pool:      cfg.Pool,
+		Build:     cfg.Build,
+		Suites:    chosen,
+		Filter:    f.Filter,
+		Set:       slices.Clone(f.Set),
+		Runs:      cfg.Compare.Runs,
+		Margin:    cfg.Compare.Margin,
+		Alpha:     job.DefaultAlpha,
+		Budget:    cfg.Compare.Budget,
+		Harness:   job.HarnessBase,
+		Gate:      cfg.Compare.Gate,
+		History:   cfg.History,
+		KeepLabel: cfg.Trigger.KeepLabel,
+		LFS:       cfg.LFS,
 	}
 	if f.Pool != "" {
 		spec.Pool = f.Pool

@@ -154,6 +154,8 @@ func checkCase(s string) error {
 		return fmt.Errorf("want a pattern or a name of at most %d bytes, got %s", maxName, quoted(s))
 	case strings.HasPrefix(s, "-"):
 		return fmt.Errorf("want a case that the tool does not read as an option, got %s", quoted(s))
+	case alternatives.MatchString(s):
+		return errAlternatives
 	case IsGlob(s):
 		return CheckGlob(s)
 	case strings.Contains(s, "/"):

@@ -94,11 +94,10 @@ func join(path, name string) string {
 // text reads a value that must be text. A number is refused, since 1.10 would
 // arrive as 1.1, and so is what YAML reads as a truth value or as nothing.
 func (d *document) text(n ast.Node, path string) (string, bool) {
+	if s, ok := plainText(n); ok {
+		return s, true
+	}
 	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, true
-	case *ast.LiteralNode:
-		return n.Value.Value, true
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		d.at(n, path, "want text, got %s; put it into quotes: %q", kindOf(n), n.GetToken().Value)
 	case *ast.MappingNode:
@@ -109,6 +108,16 @@ func (d *document) text(n ast.Node, path string) (string, bool) {
 		d.at(n, path, "want text, got keys and values%s", advice)
 	default:
 		d.at(n, path, "want text, got %s", kindOf(n))
+	}
+	return "", false
+}
+
+func plainText(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
 	}
 	return "", false
 }

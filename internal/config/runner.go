@@ -1,0 +1,181 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+// Runner is the configuration of bot runner with its defaults filled in.
+type Runner struct {
+	File    string // the name that problems carry
+	Serve   string // addresses of the state's server, with commas between them
+	CAFile  string // certificates that the server is checked by; empty: the system's
+	Key     Secret // the runner's nkey seed
+	Pool    string
+	Work    string // folder of checkouts and cached builds
+	Sandbox Sandbox
+	// Calibrate is how often the machine is measured against itself.
+	Calibrate job.Duration
+	// Warnings are what works and should be changed, in plain sentences.
+	Warnings []string
+
+	key secretSource
+}
+
+// Sandbox says how runs are isolated and bounded.
+type Sandbox struct {
+	// None runs without a sandbox. Only a flag says so, never the file.
+	None   bool
+	User   string   // the account that a root runner drops to
+	Expose []string // absolute folders that runs may read
+	Memory int64    // bytes
+	Pids   int
+	CPUs   []int // that runs are pinned to; none: not pinned
+}
+
+// Defaults of bot runner.
+const (
+	DefaultMemory    = int64(8 << 30)
+	DefaultPids      = 2048
+	DefaultCalibrate = job.Duration(7 * day)
+)
+
+// ParseRunner reads the configuration of bot runner without looking at its key;
+// LoadRunner does both. The error is of type Problems.
+func ParseRunner(data []byte, name string) (*Runner, error) {
+	r := &Runner{
+		File:      name,
+		Pool:      DefaultPool,
+		Sandbox:   Sandbox{Memory: DefaultMemory, Pids: DefaultPids},
+		Calibrate: DefaultCalibrate,
+		key:       secretSource{name: "key", env: EnvRunnerKey, check: checkSeed},
+	}
+	d := &document{file: name}
+	root := d.parse(data)
+	if root == nil {
+		return nil, d.err()
+	}
+	d.mapping(root, "", d.runnerKeys(r))
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (d *document) runnerKeys(r *Runner) []key {
+	keys := []key{
+		{name: "version", read: d.version().read},
+		d.textKey("serve", &r.Serve, checkServers),
+		d.textKey("ca_file", &r.CAFile, checkFile),
+	}
+	keys = append(keys, d.secretKeys("key", &r.key)...)
+	return append(keys,
+		d.textKey("pool", &r.Pool, checkPool),
+		d.textKey("work", &r.Work, checkFile),
+		key{name: "sandbox", read: func(n ast.Node, path string) { d.mapping(n, path, d.sandboxKeys(&r.Sandbox)) }},
+		key{name: "calibrate", read: func(n ast.Node, path string) {
+			d.mapping(n, path, []key{d.timeKey("every", &r.Calibrate, time.Hour, 365*day)})
+		}},
+	)
+}
+
+func (d *document) sandboxKeys(s *Sandbox) []key {
+	return []key{
+		d.textKey("user", &s.User, checkUser),
+		d.textsKey("expose", &s.Expose, false, CheckExpose),
+		d.sizeKey("memory", &s.Memory, 64<<20, 1<<50),
+		d.intKey("pids", &s.Pids, 16, 4<<20),
+		{name: "cpus", read: func(n ast.Node, path string) {
+			cpus, err := ParseCPUs(scalar(n))
+			if err != nil {
+				d.at(n, path, "want CPU numbers in quotes such as \"1\" or \"2-3,6\", got %s", kindOf(n))
+				return
+			}
+			s.CPUs = cpus
+		}},
+	}
+}
+
+var userPattern = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+
+func checkUser(s string) error {
+	if !userPattern.MatchString(s) {
+		return fmt.Errorf("want the name of a user of this machine, got %s", quoted(s))
+	}
+	if s == "root" {
+		return errors.New("want a user of its own for what pull requests run, not root")
+	}
+	return nil
+}
+
+// CheckExpose says what is wrong with a folder that runs shall see. The root,
+// the machine's settings, homes and the kernel's own folders are never shown.
+func CheckExpose(s string) error {
+	if !path.IsAbs(s) || hasControl(s) || path.Clean(s) != s {
+		return fmt.Errorf("want an absolute path such as /opt/node, got %s", quoted(s))
+	}
+	top := "/" + strings.SplitN(s, "/", 3)[1]
+	switch {
+	case s == "/", s == "/var", s == "/srv", s == "/mnt", s == "/media":
+		return fmt.Errorf("%s is too much to show to a pull request; want the one folder that it needs", s)
+	case slices.Contains([]string{"/etc", "/home", "/root", "/proc", "/sys", "/dev", "/run", "/boot", "/tmp"}, top),
+		strings.HasPrefix(s+"/", "/var/run/"), strings.HasPrefix(s+"/", "/var/lib/prbench"):
+		return fmt.Errorf("%s is never shown to a pull request; put what it needs below /opt or /usr/local", s)
+	}
+	return nil
+}
+
+// maxCPU bounds the numbers of CPUs, as the kernel does.
+const maxCPU = 8191
+
+// ParseCPUs reads CPU numbers and ranges ("2-3,6") into increasing numbers.
+func ParseCPUs(s string) ([]int, error) {
+	var out []int
+	for part := range strings.SplitSeq(s, ",") {
+		low, high, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		if !isRange {
+			high = low
+		}
+		from, err1 := strconv.ParseUint(low, 10, 16)
+		to, err2 := strconv.ParseUint(high, 10, 16)
+		if err1 != nil || err2 != nil || from > to || to > maxCPU {
+			return nil, fmt.Errorf("want CPU numbers such as 1 or 2-3,6, got %s", quoted(s))
+		}
+		for cpu := from; cpu <= to; cpu++ {
+			out = append(out, int(cpu))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// fits looks at what the keys, the flags and the key file together tell.
+func (r *Runner) fits() error {
+	var out Problems
+	missing := func(key, text string) {
+		out = append(out, Problem{File: r.File, Key: key, Text: "is missing; " + text})
+	}
+	if r.Serve == "" {
+		missing("serve", "want the address of bot serve's state such as tls://bench.example.org:4222")
+	}
+	if r.Key.IsZero() {
+		missing("key_file", "want the file that bot runner enroll wrote")
+	}
+	if r.Work == "" {
+		missing("work", "want a folder for checkouts and builds such as /var/cache/prbench")
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return nil
+}

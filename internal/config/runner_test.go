@@ -1,0 +1,144 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+const documentedRunner = `serve: wss://bench.example.org/runner
+key_file: runner.nk
+pool: default
+work: /var/cache/prbench
+sandbox: {user: prbench-run, expose: [/opt/node], memory: 8GiB, pids: 2048, cpus: "1"}
+calibrate: {every: 168h}
+`
+
+// seed has the form of a runner's key and is no key: its checksum is wrong.
+var seed = "SUA" + strings.Repeat("B", seedLength-3)
+
+func TestTheDocumentedRunnerConfigIsReadAsWritten(t *testing.T) {
+	dir := folder(t, map[string]string{"runner.yaml": documentedRunner, "runner.nk": seed + "\n"})
+	r, err := LoadRunner(filepath.Join(dir, "runner.yaml"), noEnv, RunnerFlags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Serve != "wss://bench.example.org/runner" || r.Key.Reveal() != seed || r.Pool != "default" || r.Work != "/var/cache/prbench" {
+		t.Errorf("got %+v", r)
+	}
+	want := Sandbox{User: "prbench-run", Expose: []string{"/opt/node"}, Memory: 8 << 30, Pids: 2048, CPUs: []int{1}}
+	if diff := cmp.Diff(want, r.Sandbox); diff != "" {
+		t.Errorf("sandbox: want - got +\n%s", diff)
+	}
+	if r.Calibrate != job.Duration(168*time.Hour) || len(r.Warnings) > 0 {
+		t.Errorf("got %v and %q", r.Calibrate, r.Warnings)
+	}
+}
+
+func TestARunnersFlagsBeatItsFile(t *testing.T) {
+	dir := folder(t, map[string]string{"runner.yaml": documentedRunner, "other.nk": seed, "runner.nk": "not a key"})
+	r, err := LoadRunner(filepath.Join(dir, "runner.yaml"), env(EnvRunnerKey, "not a key either"), RunnerFlags{
+		Serve: "nats://runner.example.org:4222", KeyFile: filepath.Join(dir, "other.nk"), Pool: "big", Work: dir, Sandbox: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Serve != "nats://runner.example.org:4222" || r.Key.Reveal() != seed || r.Pool != "big" || r.Work != dir || !r.Sandbox.None {
+		t.Errorf("the flags did not win: %+v", r)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "without TLS") {
+		t.Errorf("want a warning about TLS, got %q", r.Warnings)
+	}
+}
+
+func TestARunnersKeyMayComeFromTheEnvironment(t *testing.T) {
+	dir := folder(t, map[string]string{"runner.yaml": strings.Replace(documentedRunner, "key_file: runner.nk\n", "", 1)})
+	r, err := LoadRunner(filepath.Join(dir, "runner.yaml"), env(EnvRunnerKey, seed), RunnerFlags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Key.Reveal() != seed {
+		t.Error("the key is not the variable's")
+	}
+}
+
+func TestAWrongRunnerConfigIsTold(t *testing.T) {
+	change := func(old, text string) string { return strings.Replace(documentedRunner, old, text, 1) }
+	tests := []struct {
+		name, yaml string
+		flags      RunnerFlags
+		want       string
+	}{
+		{"no server", change("serve: wss://bench.example.org/runner\n", ""), RunnerFlags{}, "serve: is missing"},
+		{"a web address", change("wss://", "https://"), RunnerFlags{}, ":1: serve: want nats://"},
+		{"no key", change("key_file: runner.nk\n", ""), RunnerFlags{}, "key_file: is missing"},
+		{"a key that is none", change("runner.nk", "bad.nk"), RunnerFlags{}, "want the runner's key"},
+		{"no folder", change("work: /var/cache/prbench\n", ""), RunnerFlags{}, "work: is missing"},
+		{"the root as folder", change("/var/cache/prbench", "/"), RunnerFlags{}, "want a folder of its own"},
+		{"a pool with a space", change("pool: default", "pool: a b"), RunnerFlags{}, ":3: pool: want a pool's name"},
+		{"runs as root", change("prbench-run", "root"), RunnerFlags{}, "sandbox.user: want a user of its own"},
+		{"shows the root", change("/opt/node", "/"), RunnerFlags{}, "sandbox.expose[0]: / is too much"},
+		{"shows settings", change("/opt/node", "/etc"), RunnerFlags{}, "/etc is never shown"},
+		{"shows a home", change("/opt/node", "/home/me/tools"), RunnerFlags{}, "/home/me/tools is never shown"},
+		{"shows the state", change("/opt/node", "/var/lib/prbench/x"), RunnerFlags{}, "is never shown"},
+		{"shows a way around", change("/opt/node", "/opt/../etc"), RunnerFlags{}, "want an absolute path"},
+		{"shows a relative path", change("/opt/node", "node"), RunnerFlags{}, "want an absolute path"},
+		{"memory without a unit", change("8GiB", "8"), RunnerFlags{}, "sandbox.memory: want a size such as"},
+		{"too little memory", change("8GiB", "1MiB"), RunnerFlags{}, "want a size from 64MiB"},
+		{"no processes", change("2048", "0"), RunnerFlags{}, "sandbox.pids: want a whole number from 16"},
+		{"CPUs backwards", change(`"1"`, `"3-1"`), RunnerFlags{}, "sandbox.cpus: want CPU numbers"},
+		{"calibrates always", change("168h", "1s"), RunnerFlags{}, "calibrate.every: want a duration from 1h"},
+		{"an unknown sandbox", documentedRunner, RunnerFlags{Sandbox: "docker"}, "--sandbox: want bwrap or none"},
+		{"no sandbox by the file", change("sandbox: {", "sandbox: {none: true, "), RunnerFlags{}, "sandbox.none: unknown key"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := folder(t, map[string]string{"runner.yaml": tt.yaml, "runner.nk": seed, "bad.nk": "SUhunter2"})
+			_, err := LoadRunner(filepath.Join(dir, "runner.yaml"), noEnv, tt.flags)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("want an error with %q, got %v", tt.want, err)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the error shows a secret: %v", err)
+			}
+		})
+	}
+}
+
+func TestCPUsAreReadAsNumbersAndRanges(t *testing.T) {
+	got, err := ParseCPUs("6, 2-4,3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{2, 3, 4, 6}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"", "a", "1-", "-1", "0-99999", "1,,2", "1.10"} {
+		if got, err := ParseCPUs(text); err == nil {
+			t.Errorf("%q: want an error, got %v", text, got)
+		}
+	}
+}
+
+func FuzzParseRunner(f *testing.F) {
+	f.Add([]byte(documentedRunner))
+	f.Add([]byte("sandbox: {expose: [/etc, //, /opt/..]}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ParseRunner(data, "runner.yaml")
+		if (r == nil) == (err == nil) {
+			t.Fatalf("want a configuration or an error, got %v and %v", r, err)
+		}
+		var problems Problems
+		if err != nil && !errors.As(err, &problems) {
+			t.Fatalf("want Problems, got %v", err)
+		}
+		if err == nil && r.Sandbox.None {
+			t.Fatal("a file switched the sandbox off")
+		}
+	})
+}
