@@ -1,0 +1,154 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/prbench/prbench/report/stats"
+)
+
+// namedRows is how many benchmarks each part of the answer names.
+const namedRows = 8
+
+// answers lists, for each part of the headline, which benchmarks it is about
+// and what the data say of each.
+func (r *Report) answers() string {
+	var b strings.Builder
+	for _, k := range buckets {
+		rows := r.bucketRows(k)
+		if len(rows) == 0 {
+			continue
+		}
+		part := r.answer(k, rows)
+		if b.Len()+len(part) > answerBytes {
+			fmt.Fprintf(&b, "- **%s: %d**\n", bucketTitle(k, r.Design.Margin), len(rows))
+			continue
+		}
+		b.WriteString(part)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return b.String() + "\n"
+}
+
+func (r *Report) bucketRows(k bucket) []*Row {
+	var rows []*Row
+	for _, v := range k.verdicts {
+		for _, row := range r.Rows {
+			if row.Verdict == v && row.OnlyOn == "" && !row.Twin {
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows
+}
+
+// bucketTitle is what a part of the headline is called above its benchmarks.
+func bucketTitle(k bucket, margin float64) string {
+	m := exactPercent(margin)
+	switch k.verdicts[0] {
+	case stats.Regression:
+		return "Worse by more than " + m
+	case stats.Slower:
+		return "Worse, but the data cannot say whether by more than " + m
+	case stats.Faster:
+		return "Better"
+	case stats.Equivalent:
+		return "Proven unchanged within ±" + m
+	case stats.NoWorse:
+		return "Proven not worse by more than " + m + " (may be better)"
+	case stats.Inconclusive:
+		return "Too noisy to tell"
+	case stats.NotComparable:
+		return "Not comparable"
+	}
+	return "No verdict"
+}
+
+// answer is one part: a title, and its benchmarks below it or, where they need
+// no words each, behind it.
+func (r *Report) answer(k bucket, rows []*Row) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "- **%s** (%d)", bucketTitle(k, r.Design.Margin), len(rows))
+	shown := rows[:min(len(rows), namedRows)]
+	if k.verdicts[0] == stats.Equivalent {
+		var names []string
+		for _, row := range shown {
+			names = append(names, Code(shorten(Visible(row.ID), nameColumns)))
+		}
+		b.WriteString(": " + strings.Join(names, ", "))
+	} else {
+		for _, row := range shown {
+			fmt.Fprintf(&b, "\n  - %s: %s", Code(shorten(Visible(row.ID), nameColumns)), row.answerText(r.Design.Margin))
+		}
+	}
+	if more := len(rows) - len(shown); more > 0 {
+		if k.verdicts[0] == stats.Equivalent {
+			fmt.Fprintf(&b, " and %d more", more)
+		} else {
+			fmt.Fprintf(&b, "\n  - and %d more, in the table below", more)
+		}
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// answerText says what the data say of one benchmark, and for those that cannot
+// be told what would settle it.
+func (row *Row) answerText(margin float64) string {
+	text := row.changeText()
+	if row.Why != "" {
+		if text != "" {
+			text += "; "
+		}
+		text += codeUnsafe(row.Why)
+	}
+	if row.warning(codeContradict) != nil {
+		return text + "; the attempts contradict each other"
+	}
+	switch row.Verdict {
+	case stats.Inconclusive, stats.Slower:
+		if row.warning(codeVariance) != nil {
+			text += "; " + whatWouldDo(row.Stat.RunsNeeded, row, margin)
+		} else if row.Verdict == stats.Inconclusive {
+			text += "; more runs would narrow this"
+		}
+	}
+	if text == "" {
+		return row.Words
+	}
+	return text
+}
+
+// changeText is the measured change with its interval: "3.1 % slower (1.6 % to
+// 4.6 %)".
+func (row *Row) changeText() string {
+	e := row.Stat.Improvement
+	if math.IsNaN(e) || row.Stat.NoPercentage {
+		return ""
+	}
+	a := adjectivesFor(row.Unit)
+	word := a.better
+	if e < 0 {
+		word = a.worse
+	}
+	text := strings.TrimSuffix(percent(math.Abs(e)), " %") + " % " + word
+	if e == 0 {
+		text = "0.00 % change"
+	}
+	i := row.Interval
+	if row.Verdict == stats.NoVerdict || math.IsNaN(i[0]) || math.IsNaN(i[1]) || i[0] == i[1] || i[0] > i[1] {
+		return text
+	}
+	switch {
+	case math.IsInf(i[0], 0) || math.IsInf(i[1], 0):
+		return text + " (may be anything)"
+	case i[1] <= 0:
+		return fmt.Sprintf("%s (between %s and %s)", text, percent(-i[1]), percent(-i[0]))
+	case i[0] >= 0:
+		return fmt.Sprintf("%s (between %s and %s)", text, percent(i[0]), percent(i[1]))
+	}
+	return fmt.Sprintf("%s (anything from %s %s to %s %s)", text, percent(-i[0]), a.worse, percent(i[1]), a.better)
+}

@@ -1,0 +1,196 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report/stats"
+)
+
+// MaxMarkdown is the most bytes that Markdown and Failure give. GitHub takes
+// 65 536 characters; the rest is for the publisher's marker.
+const MaxMarkdown = 60_000
+
+// How much of the whole the parts that grow with the data may take.
+const (
+	answerBytes = 9_000
+	tableBytes  = 34_000
+	nameColumns = 110 // of a name in the table
+)
+
+// Markdown writes the report for a comment: the answer first, then what stands
+// behind it. It is never longer than MaxMarkdown bytes, cut at a row with every
+// block closed and a link to the whole.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	b.WriteString("### " + capital(r.Headline()) + "\n\n")
+	b.WriteString(r.header())
+	b.WriteString(r.notices())
+	b.WriteString(r.answers())
+	b.WriteString(r.varianceAlert())
+	b.WriteString(r.table(tableBytes))
+	b.WriteString(r.manyComparisons())
+	b.WriteString(r.otherWarnings())
+	rest := r.folded(MaxMarkdown - b.Len())
+	return b.String() + rest
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// header says what was compared, how often, where, and what that could show.
+func (r *Report) header() string {
+	a := r.About
+	var parts []string
+	if a.Base.SHA != "" || a.Head.SHA != "" {
+		parts = append(parts, fmt.Sprintf("old: %s → new: %s", sideMarkdown(a.Repository, a.Base), sideMarkdown(a.Repository, a.Head)))
+	}
+	if runs := r.runsText(); runs != "" {
+		parts = append(parts, runs)
+	}
+	if h := hostText(a.Host); h != "" {
+		parts = append(parts, "on "+h)
+	}
+	text := strings.Join(parts, " · ")
+	if d := r.detectableText(); d != "" {
+		text = strings.TrimLeft(text+"\n"+d, "\n")
+	}
+	if text == "" {
+		return ""
+	}
+	return text + "\n\n"
+}
+
+// sideMarkdown shows a side as its ref and a link to its commit.
+func sideMarkdown(repo job.Repository, s job.Side) string {
+	sha := Code(shortSHA(s.SHA))
+	if u := commitURL(repo, s.SHA); u != "" {
+		sha = fmt.Sprintf("[%s](%s)", sha, u)
+	}
+	if s.Ref == "" {
+		return sha
+	}
+	return Code(shorten(Visible(s.Ref), 100)) + " " + sha
+}
+
+// runsText says how many runs the figures rest on.
+func (r *Report) runsText() string {
+	least, most := math.MaxInt, 0
+	for _, row := range r.Rows {
+		if row.OnlyOn == "" {
+			least = min(least, row.Stat.Old.N, row.Stat.New.N)
+			most = max(most, row.Stat.Old.N, row.Stat.New.N)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	n := plural(most, "run", "runs")
+	if least < most {
+		n = fmt.Sprintf("%d to %d runs", least, most)
+	}
+	if r.Design.Adaptive() {
+		return n + " a side, as many as it took (adaptive)"
+	}
+	return n + " a side"
+}
+
+func hostText(h job.Host) string {
+	var parts []string
+	if h.CPU != "" {
+		parts = append(parts, Code(shorten(Visible(h.CPU), 80)))
+	}
+	if h.Cores > 0 {
+		parts = append(parts, plural(h.Cores, "core", "cores"))
+	}
+	inner := strings.Join(parts, ", ")
+	switch {
+	case h.Name == "":
+		return inner
+	case inner == "":
+		return Code(shorten(Visible(h.Name), 80))
+	}
+	return Code(shorten(Visible(h.Name), 80)) + " (" + inner + ")"
+}
+
+// detectableText says which changes the run could have shown, for the middle
+// benchmark and for the noisiest.
+func (r *Report) detectableText() string {
+	var half, likely []float64
+	for _, row := range r.Rows {
+		if d := row.Stat.Detectable; row.OnlyOn == "" && !row.withinProcess() && row.Verdict != stats.NoVerdict && !math.IsNaN(d[0]) && !math.IsNaN(d[1]) {
+			half, likely = append(half, d[0]), append(likely, d[1])
+		}
+	}
+	if len(likely) == 0 {
+		return ""
+	}
+	slices.Sort(half)
+	slices.Sort(likely)
+	mid := (len(likely) - 1) / 2
+	if len(likely) == 1 {
+		return fmt.Sprintf("This run could have detected a change of %s with even odds, of %s in 8 of 10 tries.", short(half[0]), short(likely[0]))
+	}
+	return fmt.Sprintf("This run could have detected a change of %s with even odds, of %s in 8 of 10 tries (the benchmark in the middle; the noisiest: %s).",
+		short(half[mid]), short(likely[mid]), short(likely[len(likely)-1]))
+}
+
+// notices are the facts that change what the answer is worth.
+func (r *Report) notices() string {
+	var b strings.Builder
+	if r.About.Outdated {
+		b.WriteString("> [!NOTE]\n> Outdated: the pull request has newer commits than the ones measured here.\n\n")
+	}
+	if r.Rollup != NoRollup {
+		fmt.Fprintf(&b, "**Gate: %s.** %s\n\n", r.Rollup, r.rollupText())
+	}
+	if w := r.warning(codeIncomplete); w != nil {
+		fmt.Fprintf(&b, "> [!CAUTION]\n> Incomplete: %s.\n\n", codeUnsafe(w.Text))
+	}
+	if names := r.Summary.OnlyOld; len(names) > 0 {
+		fmt.Fprintf(&b, "Only in old (removed?): %s\n\n", codeNames(names, 10))
+	}
+	if names := r.Summary.OnlyNew; len(names) > 0 {
+		fmt.Fprintf(&b, "Only in new (added?): %s\n\n", codeNames(names, 10))
+	}
+	return b.String()
+}
+
+func (r *Report) rollupText() string {
+	switch r.Rollup {
+	case Safe:
+		return fmt.Sprintf("No benchmark is worse by more than %s.", exactPercent(r.Design.Margin))
+	case Regresses:
+		return fmt.Sprintf("At least one benchmark is worse by more than %s, also when all %d are taken into account.", exactPercent(r.Design.Margin), r.Design.Declared)
+	}
+	return "Not every benchmark could be shown to be safe."
+}
+
+// codeNames lists names as inline code.
+func codeNames(names []string, most int) string {
+	var shown []string
+	for _, n := range names[:min(len(names), most)] {
+		shown = append(shown, Code(shorten(Visible(n), nameColumns)))
+	}
+	text := strings.Join(shown, ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}
+
+// codeUnsafe keeps a sentence of ours readable, and puts it into inline code
+// where foreign text in it could be taken for Markdown.
+func codeUnsafe(s string) string {
+	if strings.ContainsAny(s, "`*_[]<>@#&|\\~!") || strings.Contains(s, "://") || strings.Contains(strings.ToLower(s), "www.") {
+		return Code(s)
+	}
+	return s
+}
