@@ -35,10 +35,9 @@ func Analyse(d *Data, o Options) (*Report, error) {
 	for _, u := range o.Counts {
 		counts[u] = true
 	}
-	within := d.WithinProcess && !o.Independent
 	for _, row := range r.Rows {
 		row.Stat = stats.Compare(input(row.series, counts), r.Design)
-		r.judge(row, o.Earlier, within)
+		r.judge(row, o.Earlier, row.series.WithinProcess && !o.Independent)
 	}
 	r.finish(d, o)
 	return r, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
 )
 
@@ -43,6 +44,8 @@ type Series struct {
 	Old, New Values
 	// Attempted is the number of pairs of which both sides ran, 0 unknown.
 	Attempted int
+	// WithinProcess says that one process gave several of the values.
+	WithinProcess bool
 
 	suite      string
 	fromFailed [2]int // samples of processes that ended badly afterwards
@@ -91,8 +94,6 @@ type Data struct {
 	// holds the first of them, hostile text.
 	Unreadable int
 	Quoted     []string
-	// WithinProcess says that the values of a benchmark came from one process.
-	WithinProcess bool
 	// NotInterleaved says that the sides ran one after the other.
 	NotInterleaved bool
 }
@@ -253,12 +254,18 @@ func (c *Collector) Unreadable(n int, quoted ...string) {
 	}
 }
 
-// WithinProcess notes that the values of a benchmark came from one process,
-// as those of Go's -count do.
-func (c *Collector) WithinProcess() { c.data.WithinProcess = true }
+// AddRecord takes one value of a file of samples. The record may be overwritten
+// afterwards.
+func (c *Collector) AddRecord(r *benchfmt.Record) {
+	s := c.add(r.Suite, r.Case, r.Side, r.Sample, r.Pair)
+	s.WithinProcess = s.WithinProcess || r.Within
+}
 
-// NotInterleaved notes that the sides ran one after the other, as hyperfine's do.
-func (c *Collector) NotInterleaved() { c.data.NotInterleaved = true }
+// EndFile takes what is known about a file once its last record is read.
+func (c *Collector) EndFile(p benchfmt.Properties, q benchfmt.Problems) {
+	c.data.NotInterleaved = c.data.NotInterleaved || !p.Interleaved
+	c.Unreadable(q.Count, q.Quoted()...)
+}
 
 // Data gives what was collected. The collector must not be used afterwards.
 func (c *Collector) Data() *Data {

@@ -22,8 +22,9 @@ type dataFrame struct {
 // rWidth is compare.R's options(width = 200).
 const rWidth = 200
 
-// print writes the frame. R fills a block with as many columns as fit, at least
-// one, and repeats the row names in the next.
+// print writes the frame. R fills a block with as many columns as leave its
+// lines narrower than the page, at least one, and repeats the row names in the
+// next block.
 func (d dataFrame) print(w io.Writer) error {
 	nameWidth := 0
 	for _, n := range d.names {
@@ -39,7 +40,7 @@ func (d dataFrame) print(w io.Writer) error {
 	var b strings.Builder
 	for first := 0; first < len(d.head); {
 		last, total := first+1, nameWidth+1+widths[first]
-		for last < len(d.head) && total+1+widths[last] <= rWidth {
+		for last < len(d.head) && total+1+widths[last] < rWidth {
 			total += 1 + widths[last]
 			last++
 		}

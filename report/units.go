@@ -6,6 +6,9 @@ import (
 	"github.com/prbench/prbench/internal/job"
 )
 
+// nodeUnit is the unit of Node's own benchmarks.
+const nodeUnit = "ops/s"
+
 // quantity sorts units by what they measure.
 type quantity int
 

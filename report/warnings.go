@@ -192,7 +192,7 @@ func (r *Report) reportWarnings(d *Data, o Options) []Warning {
 	if d.Unreadable > 0 {
 		add(codeUnreadable, "%s looked like results and could not be read%s", plural(d.Unreadable, "line", "lines"), firstQuoted(d.Quoted))
 	}
-	if d.WithinProcess && !o.Independent {
+	if n := r.countWarned(codeWithinProcess); n > 0 {
 		add(codeWithinProcess, "the values of a benchmark come from one process and are not independent: stars are shown, no verdict is given")
 	}
 	if d.NotInterleaved {
