@@ -12,6 +12,8 @@ func newSource(r io.Reader, e *env) (source, error) {
 	switch e.opt.Format {
 	case job.FormatNode:
 		return newNode(r, e), nil
+	case job.FormatGo:
+		return newGo(r, e), nil
 	case job.FormatNodeCSV, job.FormatCSV:
 		return newCSV(r, e), nil
 	}
