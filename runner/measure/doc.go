@@ -1,0 +1,58 @@
+// Package measure runs the benchmarks of two built trees.
+//
+// Runs come in pairs, one of each side, in an order that is random within each
+// pair: never a fixed old-new, which a drift of the machine would turn into a
+// difference. Cases take turns, so that what is measured when a person cancels
+// or the budget ends is balanced. Every run is a process of its own in a fresh
+// sandbox, and is handed on as soon as it has ended.
+package measure
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/sandbox"
+)
+
+// Executor runs one process. *sandbox.Sandbox is the real one.
+type Executor interface {
+	Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error)
+	// NewOut makes a fresh directory for a tool's output file.
+	NewOut(parent string) (*sandbox.Out, error)
+	// Src and Out are what the process calls its tree and its output directory.
+	Src(tree string) string
+	Out(o *sandbox.Out) string
+}
+
+// Options say what is measured and where the results go.
+type Options struct {
+	Exec Executor
+	// Old and New are the built trees. They are only read.
+	Old, New string
+	// Dir is an empty directory of ours for output files and for the ad-hoc
+	// benchmark. The sandbox's user needs the search bit on the way to it.
+	Dir  string
+	Spec job.Spec
+	// Sink gets every finished run, in order. Its error ends the measuring. It
+	// should not block: nothing slow may stand between two runs.
+	Sink func(job.Run) error
+	// Progress, where set, is told after every run. The same holds.
+	Progress func(job.Progress)
+	// Stopper, where set, may end a case at one of Spec.Looks.
+	Stopper Stopper
+	// Rand orders the sides within the pairs; nil: a generator of its own,
+	// seeded by the system.
+	Rand *rand.Rand
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// Stopper decides at a look whether a case has been measured enough.
+type Stopper interface {
+	// Enough is asked once for every look (counted from 0) at a case, when pairs
+	// pairs of it have been tried in all. The runs are all of the case so far;
+	// logs are left out.
+	Enough(c Case, look, pairs int, runs []job.Run) bool
+}

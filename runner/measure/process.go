@@ -1,0 +1,191 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/prbench/prbench/internal/benchfmt"
+	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/sandbox"
+)
+
+// Bounds of what is kept of one process.
+const (
+	maxOutput     = 64 << 20 // bytes of results
+	keptLog       = 16 << 10 // bytes of a failed process's log
+	maxQuotedRows = 5
+)
+
+// The places where a process finds what is made for it.
+const (
+	outFile   = "result" // in its output directory
+	adhocDir  = "/adhoc"
+	adhocFile = "benchmark"
+)
+
+// runner runs single processes.
+type runner struct {
+	Options
+	filter *regexp.Regexp
+	adhoc  string // directory of the host that holds the ad-hoc text; empty: none
+}
+
+// clash matches what programs print when a port is taken by another process.
+// The sandbox has a network of its own, so this tells of something that the
+// machine or an earlier process left, not of the code.
+var clash = regexp.MustCompile(`(?i)EADDRINUSE|address already in use`)
+
+// portClash is an infrastructure fault: another try may succeed.
+type portClash struct {
+	label string
+	side  job.SideName
+	log   string
+}
+
+func (p *portClash) Error() string {
+	return fmt.Sprintf("%s on the %s side found its port taken", p.label, p.side)
+}
+
+// one runs a case once on one side. The error is for faults; whatever the
+// process did is in the record.
+func (r *runner) one(ctx context.Context, c Case, side job.SideName) (rec job.Run, err error) {
+	tree := r.Old
+	if side == job.New {
+		tree = r.New
+	}
+	cmd := sandbox.Command{Tree: tree, Timeout: c.Suite.Timeout.Std(), OutputLimit: maxOutput, LogTail: keptLog}
+	if cmd.Timeout <= 0 {
+		cmd.Timeout = config.DefaultSuiteTimeout.Std()
+	}
+	v := config.Values{Case: c.Name, Set: r.Spec.Set}
+	if r.adhoc != "" {
+		v.Case = path.Join(r.adhoc, adhocFile)
+		if r.Exec.Src(tree) != tree {
+			cmd.ReadOnly = []sandbox.Bind{{Host: r.adhoc, Inside: adhocDir}}
+			v.Case = path.Join(adhocDir, adhocFile)
+		}
+	}
+	if !toStdout(c.Suite) {
+		if cmd.Out, err = r.Exec.NewOut(r.Dir); err != nil {
+			return rec, err
+		}
+		defer func() { err = errors.Join(err, cmd.Out.Close()) }()
+		v.Out = path.Join(r.Exec.Out(cmd.Out), outFile)
+		if inTree(c.Suite) {
+			if err := r.redirect(tree, c.Suite.Output, v.Out); err != nil {
+				return rec, fmt.Errorf("prepare the output file %s: %w", c.Suite.Output, err)
+			}
+		}
+	}
+	if cmd.Argv, err = config.Argv(c.Suite.Command, v); err != nil {
+		return rec, fmt.Errorf("the command of %s: %w", c.Suite.Name, err)
+	}
+	rec = job.Run{Suite: c.Suite.Name, Case: c.Name, Side: side, Started: r.Now()}
+	o, err := r.Exec.Run(ctx, cmd)
+	if err != nil {
+		return rec, err
+	}
+	fill(&rec, o)
+	if err := r.read(&rec, c, cmd.Out, o); err != nil {
+		return rec, err
+	}
+	if !rec.OK() && clash.MatchString(rec.Log) {
+		return rec, &portClash{label: c.Label(), side: side, log: rec.Log}
+	}
+	return rec, nil
+}
+
+func toStdout(s job.Suite) bool { return s.Output == "" || s.Output == "stdout" }
+func inTree(s job.Suite) bool   { return !toStdout(s) && s.Output != "{out}" }
+
+// redirect makes the path in the tree, where a tool insists on writing, a link to
+// the run's output file: the tree itself is read-only, and what one run wrote
+// must not be found by the next.
+func (r *runner) redirect(tree, name, to string) error {
+	root, err := os.OpenRoot(tree)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	name = filepath.FromSlash(name)
+	if at, err := root.Readlink(name); err == nil && at == to {
+		return nil
+	}
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return root.Symlink(to, name)
+}
+
+func fill(rec *job.Run, o sandbox.Outcome) {
+	rec.Wall = o.Wall.Seconds()
+	rec.Exit, rec.Signal, rec.TimedOut = o.Exit, o.Signal, o.TimedOut
+	if o.LimitHit != sandbox.LimitTime {
+		rec.Limit = o.LimitHit
+	}
+	u := o.Rusage
+	rec.Usage = job.Usage{User: u.User.Seconds(), System: u.System.Seconds(), MaxRSS: u.MaxRSS,
+		MajorFaults: u.MajorFaults, InvoluntarySwitches: u.InvoluntarySwitches}
+	if !rec.OK() {
+		rec.Log = strings.ToValidUTF8(string(o.LogTail), "\uFFFD")
+	}
+}
+
+// read takes the samples out of what the process printed or wrote.
+func (r *runner) read(rec *job.Run, c Case, out *sandbox.Out, o sandbox.Outcome) error {
+	data := o.Stdout
+	if out != nil {
+		var err error
+		data, err = out.Read(outFile, maxOutput)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			data = nil
+			if rec.OK() {
+				note(rec, "the command ended well and wrote no output file")
+			}
+		case errors.Is(err, sandbox.ErrNotRegular), errors.Is(err, sandbox.ErrTooLarge):
+			data = nil
+			note(rec, "the output file: "+err.Error())
+		case err != nil:
+			return err
+		}
+	}
+	opt := benchfmt.Options{Format: c.Suite.Format, Unit: c.Suite.Unit, Better: c.Suite.Better, Counts: c.Suite.Counts}
+	if !c.whole {
+		opt.Filter = r.filter
+	}
+	samples, problems, err := benchfmt.ReadProcess(bytes.NewReader(data), opt)
+	rec.Samples = samples
+	rec.Unreadable += problems.Count
+	rec.Quoted = append(rec.Quoted, problems.Quoted()...)
+	if err != nil && len(data) > 0 {
+		note(rec, err.Error())
+	}
+	if o.LongLines > 0 {
+		note(rec, fmt.Sprintf("%d lines longer than %d bytes were left out (%d bytes)", o.LongLines, sandbox.DefaultLineLimit, o.SkippedBytes))
+	}
+	if !rec.OK() && len(rec.Log) == 0 {
+		rec.Log = strings.ToValidUTF8(string(data[max(0, len(data)-keptLog):]), "\uFFFD")
+	}
+	return nil
+}
+
+// note counts something unreadable and says what it was.
+func note(rec *job.Run, text string) {
+	rec.Unreadable++
+	if len(rec.Quoted) < maxQuotedRows {
+		rec.Quoted = append(rec.Quoted, strings.ToValidUTF8(text, "\uFFFD"))
+	}
+}
