@@ -35,8 +35,9 @@ func Analyse(d *Data, o Options) (*Report, error) {
 	for _, u := range o.Counts {
 		counts[u] = true
 	}
+	judge := stats.NewJudge(r.Design)
 	for _, row := range r.Rows {
-		row.Stat = stats.Compare(input(row.series, counts), r.Design)
+		row.Stat = judge.Compare(input(row.series, counts))
 		r.judge(row, o.Earlier, row.series.WithinProcess && !o.Independent)
 	}
 	r.finish(d, o)
@@ -92,28 +93,23 @@ func markTwins(rows []*Row) {
 
 // judge gives a row its verdict, over all attempts, and its words.
 func (r *Report) judge(row *Row, earlier []Attempt, within bool) {
-	c := row.Stat
-	row.Verdict, row.Interval = c.Verdict, c.Interval
 	if within && row.OnlyOn == "" {
-		row.Verdict = stats.NoVerdict
+		row.Stat.Verdict = stats.NoVerdict
 		row.Warnings = append(row.Warnings, Warning{codeWithinProcess, "values of one process: not independent, no verdict"})
 	}
-	by := c.ByMargin
-	if row.Verdict != stats.NotComparable {
-		if v, b, contradict, ok := row.overAttempts(earlier, r.Design.Margin); ok {
-			row.Verdict, by = v, b
-			if contradict {
-				row.Warnings = append(row.Warnings, Warning{codeContradict, "attempts contradict each other: their intervals have nothing in common"})
-			}
-		}
+	all := row.overAttempts(earlier, r.Design)
+	row.Verdict, row.Interval, row.combined = all.Verdict, all.Interval, all
+	if all.Contradict {
+		row.Warnings = append(row.Warnings, Warning{codeContradict, "attempts contradict each other: their intervals have nothing in common"})
 	}
+	by := all.ByMargin
 	if row.OnlyOn != "" {
 		row.Verdict = stats.NoVerdict
 	}
 	row.Words = verdictLabel(row.Verdict, by, row.Unit, r.Design.Margin)
 	row.sentence = verdictSentence(row.Verdict, by, row.Unit, r.Design.Margin)
 	row.Why = whyOf(row)
-	for _, w := range c.Warnings {
+	for _, w := range row.Stat.Warnings {
 		row.Warnings = append(row.Warnings, rowWarning(w, row, r.Design.Margin))
 	}
 	if row.OnlyOn != "" && row.warning(codeMissingSide) == nil {
@@ -121,44 +117,24 @@ func (r *Report) judge(row *Row, earlier []Attempt, within bool) {
 	}
 }
 
-// overAttempts narrows the row's interval by those of earlier attempts and
-// gives the verdict of what is left; ok is false where no earlier attempt knows
-// the row.
-func (row *Row) overAttempts(earlier []Attempt, margin float64) (v stats.Verdict, by stats.Beyond, contradict, ok bool) {
-	all := [2]float64{math.Inf(-1), math.Inf(1)}
-	if row.Verdict != stats.NoVerdict && !math.IsNaN(row.Stat.Interval[0]) {
-		all = row.Stat.Interval
-	}
-	for _, a := range earlier {
-		i, known := a.Intervals[row.ID]
-		if !known || math.IsNaN(i[0]) || math.IsNaN(i[1]) {
-			continue
+// overAttempts is the verdict of this attempt and the earlier ones together.
+func (row *Row) overAttempts(earlier []Attempt, d stats.Design) stats.Combined {
+	attempts := []stats.Attempt{row.Stat.Attempt(d.Attempt)}
+	for _, e := range earlier {
+		if a, ok := e[row.ID]; ok {
+			attempts = append(attempts, a)
 		}
-		ok = true
-		all[0], all[1] = max(all[0], i[0]), min(all[1], i[1])
 	}
-	if !ok {
-		return "", "", false, false
-	}
-	row.Interval = all
-	if all[0] > all[1] {
-		return stats.Inconclusive, stats.MarginUnknown, true, true
-	}
-	v, by = stats.VerdictOf(all, margin)
-	return v, by, false, true
+	return stats.CombineAttempts(attempts, d.Margin, d.Alpha)
 }
 
-// AsAttempt is what a later attempt at the same comparison takes as Options.Earlier:
-// the intervals of the rows that got a verdict in this attempt.
+// AsAttempt is what a later attempt at the same comparison takes in Options.Earlier.
 func (r *Report) AsAttempt() Attempt {
-	a := Attempt{Number: r.Design.Attempt, Intervals: map[string][2]float64{}}
+	a := Attempt{}
 	for _, row := range r.Rows {
-		i := row.Stat.Interval
-		if row.Stat.Verdict == stats.NoVerdict || row.Stat.Verdict == stats.NotComparable ||
-			row.withinProcess() || math.IsNaN(i[0]) || math.IsNaN(i[1]) {
-			continue
+		if row.Stat.Verdict != stats.NoVerdict && row.OnlyOn == "" {
+			a[row.ID] = row.Stat.Attempt(r.Design.Attempt)
 		}
-		a.Intervals[row.ID] = i
 	}
 	return a
 }
@@ -180,9 +156,7 @@ func (r *Report) finish(d *Data, o Options) {
 			s.ByVerdict[row.Verdict]++
 		}
 	}
-	for i, level := range stats.StarLevels {
-		s.FalseStars[i] = float64(s.Compared) * level
-	}
+	s.FalseStars = stats.ExpectedFalseStars(s.Compared)
 	slices.Sort(s.OnlyOld)
 	slices.Sort(s.OnlyNew)
 	r.Summary = s
@@ -194,7 +168,7 @@ func (r *Report) finish(d *Data, o Options) {
 	slices.SortStableFunc(r.Rows, compareRows)
 	r.Warnings = r.reportWarnings(d, o)
 	if o.Gate {
-		r.Rollup = r.rollup()
+		r.RollUp = r.rollUp()
 	}
 }
 
@@ -231,26 +205,23 @@ func rank(row *Row) int {
 	return slices.Index(order, row.Verdict)
 }
 
-// rollup is the one verdict over all declared benchmarks: an intersection-union
-// test for safe, a test at α/K for regresses.
-func (r *Report) rollup() Rollup {
-	safe := len(r.Rows) > 0 && len(r.Data.Losses) == 0 && len(r.About.Host.Unfit) == 0
+// rollUp is the one verdict over all declared benchmarks. A process that was
+// lost leaves open what its case would have shown.
+func (r *Report) rollUp() *stats.RollUp {
+	var items []stats.RollUpItem
 	for _, row := range r.Rows {
-		if row.Twin {
-			continue
-		}
-		if row.Stat.FamilyRegression && row.OnlyOn == "" && !row.withinProcess() && row.warning(codeContradict) == nil {
-			return Regresses
-		}
-		switch row.Verdict {
-		case stats.Faster, stats.Equivalent, stats.SlowerWithin, stats.NoWorse:
-			safe = safe && row.Stat.LostOld == 0 && row.Stat.LostNew == 0
+		switch {
+		case row.Twin:
+		case row.OnlyOn != "":
+			items = append(items, stats.RollUpItem{})
 		default:
-			safe = false
+			items = append(items, row.combined.RollUpItem())
 		}
 	}
-	if safe {
-		return Safe
+	declared := len(items)
+	if len(r.Data.Losses) > 0 && declared == 0 {
+		declared = 1
 	}
-	return Undecided
+	all := stats.Combine(items, declared, len(r.About.Host.Unfit) > 0)
+	return &all
 }

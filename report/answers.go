@@ -108,13 +108,10 @@ func (row *Row) answerText(margin float64) string {
 	if row.warning(codeContradict) != nil {
 		return text + "; the attempts contradict each other"
 	}
-	switch row.Verdict {
-	case stats.Inconclusive, stats.Slower:
-		if row.warning(codeVariance) != nil {
-			text += "; " + whatWouldDo(row.Stat.RunsNeeded, row, margin)
-		} else if row.Verdict == stats.Inconclusive {
-			text += "; more runs would narrow this"
-		}
+	if how := row.settles(margin); how != "" {
+		text += "; " + how
+	} else if row.Verdict == stats.Inconclusive || row.Verdict == stats.Slower {
+		text += "; more runs would narrow this"
 	}
 	if text == "" {
 		return row.Words

@@ -44,10 +44,10 @@ func (r *Report) Check() Check {
 }
 
 func (r *Report) conclusion() Conclusion {
-	if r.Rollup == Regresses {
+	if r.RollUp != nil && r.RollUp.Verdict == stats.Regresses {
 		return Failed
 	}
-	if r.Summary.Compared == 0 || len(r.Data.Losses) > 0 || r.Rollup == Undecided {
+	if r.Summary.Compared == 0 || len(r.Data.Losses) > 0 || r.RollUp != nil && r.RollUp.Verdict != stats.Safe {
 		return Neutral
 	}
 	for _, row := range r.Rows {

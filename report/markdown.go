@@ -148,8 +148,8 @@ func (r *Report) notices() string {
 	if r.About.Outdated {
 		b.WriteString("> [!NOTE]\n> Outdated: the pull request has newer commits than the ones measured here.\n\n")
 	}
-	if r.Rollup != NoRollup {
-		fmt.Fprintf(&b, "**Gate: %s.** %s\n\n", r.Rollup, r.rollupText())
+	if r.RollUp != nil {
+		fmt.Fprintf(&b, "**Gate: %s.** %s\n\n", r.RollUp.Verdict, r.rollUpText())
 	}
 	if w := r.warning(codeIncomplete); w != nil {
 		fmt.Fprintf(&b, "> [!CAUTION]\n> Incomplete: %s.\n\n", codeUnsafe(w.Text))
@@ -163,14 +163,18 @@ func (r *Report) notices() string {
 	return b.String()
 }
 
-func (r *Report) rollupText() string {
-	switch r.Rollup {
-	case Safe:
-		return fmt.Sprintf("No benchmark is worse by more than %s.", exactPercent(r.Design.Margin))
-	case Regresses:
-		return fmt.Sprintf("At least one benchmark is worse by more than %s, also when all %d are taken into account.", exactPercent(r.Design.Margin), r.Design.Declared)
+// rollUpText says what the verdict over all benchmarks rests on.
+func (r *Report) rollUpText() string {
+	u, m := r.RollUp, exactPercent(r.Design.Margin)
+	switch {
+	case u.Verdict == stats.Safe:
+		return fmt.Sprintf("No benchmark is worse by more than %s.", m)
+	case u.Verdict == stats.Regresses:
+		return fmt.Sprintf("%s worse by more than %s, also when all %d are taken into account.", plural(u.Regressing, "benchmark is", "benchmarks are"), m, u.Declared)
+	case u.HostUnfit:
+		return "Every benchmark held, on a machine that was unfit for a verdict of safety."
 	}
-	return "Not every benchmark could be shown to be safe."
+	return fmt.Sprintf("%d of %s could not be shown to be safe.", u.Open, plural(u.Declared, "benchmark", "benchmarks"))
 }
 
 // codeNames lists names as inline code.

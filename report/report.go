@@ -44,12 +44,9 @@ type Options struct {
 	About About
 }
 
-// Attempt is what an earlier attempt at the same comparison found.
-type Attempt struct {
-	Number int `json:"number"`
-	// Intervals are the verdict intervals by benchmark (Row.ID).
-	Intervals map[string][2]float64 `json:"intervals"`
-}
+// Attempt is what an earlier attempt at the same comparison found, by
+// benchmark (Row.ID).
+type Attempt map[string]stats.Attempt
 
 // About says what was compared, where and for whom. Every field may be empty;
 // Refs, notes and host names are hostile text.
@@ -106,9 +103,8 @@ type Row struct {
 	Interval [2]float64
 	// Words is the verdict in words; Why says more where the verdict is
 	// not-comparable or missing ("3 runs, 5 needed", "0 → 2").
-	Words    string
-	Why      string
-	sentence string // the verdict as part of a sentence
+	Words string
+	Why   string
 	// OnlyOn is the one side that has the benchmark, empty where both have it.
 	OnlyOn job.SideName
 	// Twin says that another row measures the same thing in another unit (MB/s
@@ -116,7 +112,9 @@ type Row struct {
 	Twin     bool
 	Warnings []Warning
 
-	series *Series
+	sentence string // the verdict as part of a sentence
+	series   *Series
+	combined stats.Combined
 }
 
 // Warning is a code for machines and a sentence for people.
@@ -137,17 +135,8 @@ type Summary struct {
 	FalseStars [3]float64
 }
 
-// Rollup is the one verdict over all benchmarks.
-type Rollup string
-
-// The roll-ups.
-const (
-	Safe       Rollup = "safe"
-	Regresses  Rollup = "regresses"
-	Undecided  Rollup = "inconclusive"
-	NoRollup   Rollup = ""
-	jsonSchema        = 1
-)
+// jsonSchema is the version of the JSON report.
+const jsonSchema = 1
 
 // Report is the judged comparison.
 type Report struct {
@@ -156,8 +145,8 @@ type Report struct {
 	Rows     []*Row       // worst first; one-sided benchmarks last
 	Summary  Summary
 	Warnings []Warning
-	// Rollup is set with Options.Gate.
-	Rollup Rollup
+	// RollUp is the one verdict over all benchmarks, with Options.Gate.
+	RollUp *stats.RollUp
 	About  About
 	Data   *Data
 }

@@ -96,20 +96,37 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 
 // varianceText says why a row cannot be told and what would settle it.
 func varianceText(w stats.Warning, row *Row, margin float64) string {
+	if math.IsNaN(w.Value) {
+		return "variance too high for a verdict; " + whatWouldDo(w, row, margin)
+	}
 	text := fmt.Sprintf("variance too high: one run varies by %s (cv); a change of %s has even odds of a star up to a cv of %s, and a verdict is likely below a cv of %s",
 		short(w.Value), exactPercent(margin), short(w.EvenOdds), short(w.Limit))
-	return text + "; " + whatWouldDo(w.RunsNeeded, row, margin)
+	return text + "; " + whatWouldDo(w, row, margin)
 }
 
 // whatWouldDo says how many runs would settle a row.
-func whatWouldDo(runs int, row *Row, margin float64) string {
+func whatWouldDo(w stats.Warning, row *Row, margin float64) string {
+	runs := "about " + plural(w.RunsNeeded, "run", "runs") + " a side in a fixed run"
 	switch {
-	case runs <= 0:
+	case w.RunsFactor <= 0:
 		return "it is about at the margin, more runs will not settle it"
-	case row.Verdict == stats.Slower:
-		return fmt.Sprintf("about %s a side in a fixed run would tell on which side of %s it lies", plural(runs, "run", "runs"), exactPercent(margin))
+	case w.RunsNeeded <= 0:
+		runs = fmt.Sprintf("about %s times as many runs", strconv.FormatFloat(w.RunsFactor, 'g', 2, 64))
 	}
-	return fmt.Sprintf("about %s a side in a fixed run would show no change beyond ±%s, if there is none", plural(runs, "run", "runs"), exactPercent(margin))
+	if row.Verdict == stats.Slower {
+		return fmt.Sprintf("%s would tell on which side of %s it lies", runs, exactPercent(margin))
+	}
+	return fmt.Sprintf("%s would show no change beyond ±%s, if there is none", runs, exactPercent(margin))
+}
+
+// settles is what would settle a row with too high a variance; empty for others.
+func (row *Row) settles(margin float64) string {
+	for _, w := range row.Stat.Warnings {
+		if w.Code == stats.WarnVariance {
+			return whatWouldDo(w, row, margin)
+		}
+	}
+	return ""
 }
 
 func onSide(s stats.Side) string {
@@ -235,7 +252,7 @@ func (r *Report) countWarned(code string) int {
 func repeatText(d stats.Design) string {
 	n := d.Attempt
 	return fmt.Sprintf("%d attempts; chance of any false star on an unchanged benchmark ≤ %s, for these two builds on this machine",
-		n, short(d.Alpha*(2-math.Ldexp(1, 1-n))))
+		n, short(stats.FalseStarRisk(n, d.Alpha)))
 }
 
 // incompleteText says what is missing from the measurement.

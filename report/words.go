@@ -209,6 +209,8 @@ func whyOf(row *Row) string {
 			side = job.New
 		}
 		return "no usable data in " + string(side)
+	case c.Reason == stats.ReasonRounded:
+		parts = append(parts, "the printed figures are rounded too far")
 	case c.Identical && n > 1:
 		parts = append(parts, fmt.Sprintf("identical in all %d runs", n))
 	case c.Exact:

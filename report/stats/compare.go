@@ -15,32 +15,35 @@ const (
 // Compare says what the samples of one benchmark support, under a design that
 // was fixed before. An adaptive design is judged at its last completed look,
 // a fixed one on all usable samples. It panics where the design is not valid.
-func Compare(in Input, d Design) Comparison {
-	d = mustValid(d)
-	u := in.judged(d)
+// To compare many benchmarks under one design, a Judge is faster.
+func Compare(in Input, d Design) Comparison { return NewJudge(d).Compare(in) }
+
+// Compare says what the samples of one benchmark support.
+func (j *Judge) Compare(in Input) Comparison {
+	c, u := j.compare(in, true)
+	c.hint(in, u, j.design)
+	return c
+}
+
+// compare decides everything that a verdict and the stop rule need; with
+// full, also what a report shows beside it.
+func (j *Judge) compare(in Input, full bool) (Comparison, usable) {
+	u := in.judged(j.design)
 	c := absent()
 	c.Look, c.LookReached, c.Unjudged = u.look, u.reached, u.unjudged
 	c.LostOld, c.LostNew = in.LostOld, in.LostNew
 	c.nameUnusable(in, u)
-	c.Old, c.New = momentsOf(u.old).summary(u.scale), momentsOf(u.new).summary(u.scale)
-	c.PerSide = perSide(c.Old.N, c.New.N)
-	if c.Old.N == 0 || c.New.N == 0 {
-		c.missing(d, in)
+	old, new := momentsOf(u.old), momentsOf(u.new)
+	c.Old, c.New = old.summary(u.scale), new.summary(u.scale)
+	c.PerSide = perSide(old.n, new.n)
+	if old.n == 0 || new.n == 0 {
+		c.missing(in, j.design)
 	} else {
-		c.describe(in, u)
-		c.compareSides(in, u, d)
+		c.describe(in, u, old, full)
+		c.compareSides(in, u, j, full)
 	}
-	c.hint(in, u, d)
-	c.settle(d)
-	return c
-}
-
-func mustValid(d Design) Design {
-	d = d.WithDefaults()
-	if err := d.Validate(); err != nil {
-		panic("stats: " + err.Error())
-	}
-	return d
+	c.settle(j)
+	return c, u
 }
 
 // absent is a comparison of which nothing exists yet.
@@ -54,24 +57,26 @@ func absent() Comparison {
 }
 
 // describe fills in what needs one sample a side.
-func (c *Comparison) describe(in Input, u usable) {
+func (c *Comparison) describe(in Input, u usable, old moments, full bool) {
 	difference := meanDifference(u.old, u.new)
-	oldMean := momentsOf(u.old).mean
 	c.Difference = difference * u.scale
-	if oldMean != 0 {
-		c.Change = difference / math.Abs(oldMean)
+	if old.mean != 0 {
+		c.Change = difference / math.Abs(old.mean)
 		c.Improvement = in.sigma() * c.Change
 	}
-	c.Tick = tick(u.old, u.new, in.Resolution/u.scale) * u.scale
-	c.NoPercentage = oldMean <= 0
+	if full {
+		c.Tick = tick(u.old, u.new, in.Resolution/u.scale) * u.scale
+	}
+	c.NoPercentage = old.mean <= 0
 }
 
 // compareSides needs at least one sample a side.
-func (c *Comparison) compareSides(in Input, u usable, d Design) {
+func (c *Comparison) compareSides(in Input, u usable, j *Judge, full bool) {
 	if c.Old.N < 2 || c.New.N < 2 {
 		c.Reason = ReasonTooFew
 		return
 	}
+	d := j.design
 	ct := newContrast(in, u, d)
 	c.SE = math.Sqrt(ct.v0) * u.scale
 	if ct.oldMean != 0 {
@@ -88,11 +93,13 @@ func (c *Comparison) compareSides(in Input, u usable, d Design) {
 		c.withhold(d, NotComparable, ReasonOldMean, c.fewest(), MinRuns)
 		return
 	}
-	if smaller := math.Min(c.Old.SD, c.New.SD); smaller < 0.6*c.Tick {
-		ct.tick = c.Tick / u.scale
-		c.LowResolution = true
+	if smaller := math.Min(c.Old.SD, c.New.SD) / u.scale; !finerThan(u.old, u.new, smaller/0.6, in.Resolution/u.scale) {
+		if q := tick(u.old, u.new, in.Resolution/u.scale); smaller < 0.6*q {
+			ct.tick = q
+			c.LowResolution = true
+		}
 	}
-	c.test(ct, d, c.fewest())
+	c.test(ct, j, c.fewest(), full)
 }
 
 func newContrast(in Input, u usable, d Design) contrast {
@@ -102,47 +109,39 @@ func newContrast(in Input, u usable, d Design) contrast {
 	return welchContrast(u.old, u.new, in.sigma())
 }
 
-// nominal returns the two-sided p below which the design, at the given look
-// (from 1) and its attempt, calls a difference at the given level.
-func (d Design) nominal(level float64, look int) float64 {
-	level = d.attemptLevel(level)
-	if !d.Adaptive() {
-		return level
-	}
-	return cachedBoundary(d.Looks, level)[look-1]
-}
-
 // fewest is the number of usable samples of the smaller side.
 func (c *Comparison) fewest() int { return min(c.Old.N, c.New.N) }
 
 // test fills in what the critical values decide, from n samples a side.
-func (c *Comparison) test(ct contrast, d Design, n int) {
+func (c *Comparison) test(ct contrast, j *Judge, n int, full bool) {
+	d := j.design
 	if d.Adaptive() && c.Look == 0 {
 		c.Reason = ReasonNoLook
 		return
 	}
-	level := d.nominal(d.Alpha, c.Look)
-	c.Critical = ct.critical(0, level)
-	logTail := logTailT(ct.g(0), c.DF)
-	for i, risk := range StarLevels {
-		p := d.nominal(risk, c.Look)
-		c.Accuracy[i] = ct.critical(0, p) * c.RelativeSE
-		if logTail < math.Log(p) {
-			c.Stars = "***"[:i+1]
-		}
+	look := j.at(c.Look)
+	c.Stars = "***"[:look.stars(ct)]
+	v, beyond := judge(ct, d.Margin, look)
+	c.ByMargin = beyond
+	c.FamilyRegression = d.Declared > 0 && look.exceeds(ct, -d.Margin, familyLevel) < 0
+	c.withhold(d, v, ReasonNone, n, MinRuns)
+	if full {
+		c.elaborate(ct, look, d)
+	}
+}
+
+// elaborate adds what a report shows beside the verdict.
+func (c *Comparison) elaborate(ct contrast, look *levels, d Design) {
+	c.Critical = look.criticalValue(verdictLevel, c.DF)
+	for kind := range StarLevels {
+		c.Accuracy[kind] = look.criticalValue(kind, c.DF) * c.RelativeSE
 	}
 	for i, power := range [3]float64{0, power80, power90} {
 		c.Detectable[i] = (c.Critical + power) * c.RelativeSE
 	}
 	c.VarianceLimit = d.Margin * math.Sqrt(c.PerSide/2) / (c.Critical + power90)
-	c.Interval = ct.interval(level)
-	c.NoPercentage = ct.oldTouchesZero(level)
-	c.Verdict, c.ByMargin = judge(ct, d.Margin, level)
-	if d.Declared > 0 {
-		family := d.nominal(d.Alpha/float64(d.Declared), c.Look)
-		c.FamilyRegression = ct.sign(-d.Margin, family) < 0
-	}
-	c.withhold(d, c.Verdict, ReasonNone, n, MinRuns)
+	c.Interval = ct.interval(look.p[verdictLevel])
+	c.NoPercentage = ct.oldTouchesZero(look.p[verdictLevel])
 	c.warnOfVariance(d)
 	c.warnOfUnderpower(ct, d)
 }

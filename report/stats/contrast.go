@@ -86,24 +86,6 @@ func (c contrast) g(improvement float64) float64 {
 	return c.sigma * math.Copysign(beyond, distance) / math.Sqrt(c.variance(x))
 }
 
-// sign returns +1 where G(improvement) exceeds the critical value of the
-// two-sided level p, −1 where it is below its negative, and 0 between.
-func (c contrast) sign(improvement, p float64) int {
-	g := c.g(improvement)
-	switch {
-	case math.IsNaN(g) || !(logTailT(g, c.df(c.sigma*improvement)) < math.Log(p)):
-		return 0
-	case g > 0:
-		return +1
-	}
-	return -1
-}
-
-// critical returns the value that |G(improvement)| must exceed at level p.
-func (c contrast) critical(improvement, p float64) float64 {
-	return criticalT(p, c.df(c.sigma*improvement))
-}
-
 // oldTouchesZero reports whether the old mean's own interval reaches 0, with
 // the critical value that G has far out, where the old side is all that counts.
 func (c contrast) oldTouchesZero(p float64) bool {

@@ -1,9 +1,6 @@
 package stats
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Better says in which direction a value improves.
 type Better int8
@@ -157,9 +154,4 @@ func ValidateLooks(looks []int) error {
 		}
 	}
 	return nil
-}
-
-// attemptLevel returns the share of a level that the design's attempt spends.
-func (d Design) attemptLevel(level float64) float64 {
-	return math.Ldexp(level, 1-d.Attempt)
 }

@@ -11,7 +11,7 @@ func (c *Comparison) nameUnusable(in Input, u usable) {
 }
 
 // missing handles a benchmark without usable samples on one side or both.
-func (c *Comparison) missing(d Design, in Input) {
+func (c *Comparison) missing(in Input, d Design) {
 	reason, warning := ReasonNoData, Warning{Code: WarnNoData}
 	switch {
 	case c.Old.N > 0:

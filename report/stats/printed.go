@@ -21,7 +21,8 @@ type PrintedRow struct {
 // of 0.00 % beside a p), the verdict is NotComparable with ReasonRounded.
 func ComparePrinted(row PrintedRow, d Design) Comparison {
 	d.Looks, d.Analysis = nil, Welch
-	d = mustValid(d)
+	j := NewJudge(d)
+	d = j.design
 	c := absent()
 	c.Old, c.New = Summary{N: row.Runs, Mean: math.NaN(), SD: math.NaN(), CV: math.NaN()}, Summary{N: row.Runs, Mean: math.NaN(), SD: math.NaN(), CV: math.NaN()}
 	c.Change, c.Improvement = row.Improvement, row.Improvement
@@ -41,8 +42,8 @@ func ComparePrinted(row PrintedRow, d Design) Comparison {
 	c.CV = c.RelativeSE * math.Sqrt(c.PerSide/2)
 	c.T, c.DF = row.Improvement/c.RelativeSE, df
 	c.P = tailT(c.T, df)
-	c.test(printedContrast(row.Improvement, c.RelativeSE, df), d, runs)
-	c.settle(d)
+	c.test(printedContrast(row.Improvement, c.RelativeSE, df), j, runs, true)
+	c.settle(j)
 	return c
 }
 

@@ -46,6 +46,8 @@ func (in Input) good(x float64) bool {
 	return true
 }
 
+func (in Input) unusable(x float64) bool { return !in.good(x) }
+
 // judged cuts the samples at the last completed look and leaves out what is
 // not usable: single samples, or both of a pair.
 func (in Input) judged(d Design) usable {
@@ -87,6 +89,9 @@ func (in Input) bad(xs []float64) []int {
 // keep returns the usable samples of one side. In a paired analysis the
 // partner must be usable too, unless the other side has none at all.
 func (in Input) keep(xs, partners []float64, d Design) []float64 {
+	if !slices.ContainsFunc(xs, in.unusable) && (d.Analysis == Welch || !slices.ContainsFunc(partners, in.unusable)) {
+		return xs
+	}
 	alone := !slices.ContainsFunc(partners, in.good)
 	var out []float64
 	for i, x := range xs {
@@ -95,6 +100,23 @@ func (in Input) keep(xs, partners []float64, d Design) []float64 {
 		}
 	}
 	return out
+}
+
+// finerThan reports whether the values surely have a step below the limit: the
+// printed resolution is, and so is some difference of neighbours in time. It
+// saves the sorting that the smallest gap needs.
+func finerThan(old, new []float64, limit, resolution float64) bool {
+	if resolution >= limit {
+		return false
+	}
+	for _, xs := range [2][]float64{old, new} {
+		for i := 1; i < len(xs); i++ {
+			if d := math.Abs(xs[i] - xs[i-1]); d > 0 && d < limit {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tick returns the step of the values: the larger of the printed resolution

@@ -7,7 +7,8 @@ import "math"
 const futileBelow = 0.10
 
 // settle decides whether the benchmark needs further runs.
-func (c *Comparison) settle(d Design) {
+func (c *Comparison) settle(j *Judge) {
+	d := j.design
 	last := d.Adaptive() && c.Look == len(d.Looks)
 	switch {
 	case d.Adaptive() && c.Look == 0:
@@ -23,28 +24,25 @@ func (c *Comparison) settle(d Design) {
 	if c.Resolved || !d.Adaptive() || last || c.Verdict == NoVerdict {
 		return
 	}
-	c.Futile = chanceOfResolving(c, d) < futileBelow
+	c.Futile = c.chanceOfResolving(j) < futileBelow
 }
 
 // chanceOfResolving is the probability that the last look resolves the
 // benchmark, if its true improvement is the present estimate's and its spread
 // stays: P = A + Q, the chance of a regression and that of any other
 // resolution.
-func chanceOfResolving(c *Comparison, d Design) float64 {
+func (c *Comparison) chanceOfResolving(j *Judge) float64 {
+	d := j.design
 	m, e := d.Margin, c.Improvement
 	planned := float64(d.MaxRuns())
-	lastDeviate := func(level float64) float64 {
-		return normalTwoSided(math.Log(d.nominal(level, len(d.Looks))))
-	}
-	half := c.CV * math.Sqrt(2/planned) // of the last interval, in deviates
-	h := lastDeviate(d.Alpha) * half
 	s := c.CV * math.Sqrt(2/c.PerSide-2/planned)
 	if !(s > 0) {
 		return 1
 	}
-	hRegression := h
+	half := c.CV * math.Sqrt(2/planned) // the last standard error
+	h, hRegression := j.lastDeviate*half, j.lastDeviate*half
 	if d.Declared > 0 {
-		hRegression = lastDeviate(d.Alpha/float64(d.Declared)) * half
+		hRegression = j.lastFamilyDeviate * half
 	}
 	regression := normalCDF((-m - hRegression - e) / s)
 	var other float64

@@ -1,9 +1,11 @@
 package stats
 
-// judge gives the verdict of a contrast for a margin at the two-sided level p
-// that the design tests at. The first row that holds decides.
-func judge(c contrast, margin, p float64) (Verdict, Beyond) {
-	zero, below, above := c.sign(0, p), c.sign(-margin, p), c.sign(margin, p)
+// judge gives the verdict of a contrast for a margin at the level of a look.
+// The first row that holds decides.
+func judge(c contrast, margin float64, look *levels) (Verdict, Beyond) {
+	zero := look.exceeds(c, 0, verdictLevel)
+	below := look.exceeds(c, -margin, verdictLevel)
+	above := look.exceeds(c, margin, verdictLevel)
 	switch {
 	case zero > 0 && above > 0:
 		return Faster, MoreThan

@@ -1,0 +1,53 @@
+package queue
+
+import (
+	"slices"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+// What a runner says about a job goes into the job's record, which is rewritten
+// with each beat and must fit a message: texts are cut to these many bytes, and
+// lists to as many entries.
+const (
+	maxName  = 256
+	maxText  = 4 << 10
+	maxLog   = 64 << 10
+	maxNotes = 50
+)
+
+func cleanProgress(p job.Progress) job.Progress {
+	p.Phase = job.Phase(head(string(p.Phase), maxName))
+	p.Case = head(p.Case, maxName)
+	p.Done, p.Total, p.Left = max(p.Done, 0), max(p.Total, 0), max(p.Left, 0)
+	return p
+}
+
+func cleanOutcome(o job.Outcome) job.Outcome {
+	o.Side = job.SideName(head(string(o.Side), maxName))
+	o.Text = head(o.Text, maxText)
+	o.Log = tail(o.Log, maxLog)
+	o.Notes = cleanList(o.Notes)
+	h := &o.Host
+	for _, s := range []*string{&h.Name, &h.CPU, &h.Kernel, &h.OS, &h.Sandbox} {
+		*s = head(*s, maxName)
+	}
+	h.Unfit, h.Warn = cleanList(h.Unfit), cleanList(h.Warn)
+	return o
+}
+
+func cleanList(l []string) []string {
+	l = slices.Clone(l[:min(len(l), maxNotes)])
+	for i := range l {
+		l[i] = head(l[i], maxText)
+	}
+	return l
+}
+
+func knownOutcome(k job.OutcomeKind) bool {
+	switch k {
+	case job.Measured, job.BuildFailed, job.NothingMeasured, job.CheckoutFailed, job.Fault, job.Stopped:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+// index is a serve's picture of the waiting and the running jobs, made from a
+// watch of the jobs bucket. It may be a moment old: what is decided by it is
+// done by compare and swap.
+type index struct {
+	mu      sync.Mutex
+	jobs    map[job.ID]*indexed
+	served  map[int64]uint64 // by repository: the revision of its newest claim
+	applied uint64           // all revisions up to this one are in
+	changed chan struct{}    // closed when something changes
+}
+
+type indexed struct {
+	job      job.Job
+	revision uint64
+	// claimed is the revision at which the present try was handed out.
+	claimed uint64
+}
+
+func newIndex() *index {
+	return &index{jobs: map[job.ID]*indexed{}, served: map[int64]uint64{}, changed: make(chan struct{})}
+}
+
+// apply takes a record in. One that is older than what is known is passed over:
+// this serve's own writes come in before the watch tells them.
+func (x *index) apply(j job.Job, revision uint64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.put(j, revision)
+	x.signal()
+}
+
+// watched takes in what the watch tells, in the order of the revisions.
+func (x *index) watched(c Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.put(c.Job, c.revision)
+	x.applied = max(x.applied, c.revision)
+	x.signal()
+}
+
+func (x *index) put(j job.Job, revision uint64) {
+	old := x.jobs[j.ID]
+	if old != nil && revision <= old.revision {
+		return
+	}
+	if j.State != job.Queued && j.State != job.Running {
+		delete(x.jobs, j.ID)
+		return
+	}
+	e := &indexed{job: j, revision: revision}
+	if j.State == job.Running {
+		if old != nil && old.job.State == job.Running && old.job.Try == j.Try {
+			e.claimed = old.claimed
+		} else {
+			e.claimed = revision
+		}
+		x.served[j.Repository.ID] = max(x.served[j.Repository.ID], e.claimed)
+	}
+	x.jobs[j.ID] = e
+}
+
+func (x *index) signal() {
+	close(x.changed)
+	x.changed = make(chan struct{})
+}
+
+// changes gives a channel that is closed with the next change.
+func (x *index) changes() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.changed
+}
+
+func (x *index) reached(revision uint64) (bool, <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.applied >= revision, x.changed
+}
+
+// next picks the job of the pool to hand out: of the repositories that wait, the
+// one that was served longest ago; of its jobs the oldest one that the limits
+// let run. passed are jobs not to be picked.
+func (x *index) next(pool string, limits Limits, passed map[job.ID]bool) (job.Job, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	persons, repos := x.running(pool, ^uint64(0))
+	var best *indexed
+	for _, e := range x.jobs {
+		j := &e.job
+		if j.State != job.Queued || j.Cancel != nil || j.Spec.Pool != pool || passed[j.ID] {
+			continue
+		}
+		if reaches(persons[j.Wish.SenderID], limits.PerPerson) || reaches(repos[j.Repository.ID], limits.PerRepository) {
+			continue
+		}
+		if best == nil || x.before(e, best) {
+			best = e
+		}
+	}
+	if best == nil {
+		return job.Job{}, false
+	}
+	return best.job, true
+}
+
+func (x *index) before(a, b *indexed) bool {
+	return cmp.Or(
+		cmp.Compare(x.served[a.job.Repository.ID], x.served[b.job.Repository.ID]),
+		byAge(a.job, b.job)) < 0
+}
+
+// running counts the pool's running jobs that were claimed before a revision, by
+// person and by repository.
+func (x *index) running(pool string, before uint64) (persons, repos map[int64]int) {
+	persons, repos = map[int64]int{}, map[int64]int{}
+	for _, e := range x.jobs {
+		if e.job.State == job.Running && e.job.Spec.Pool == pool && e.claimed < before {
+			persons[e.job.Wish.SenderID]++
+			repos[e.job.Repository.ID]++
+		}
+	}
+	return persons, repos
+}
+
+// overrun tells whether the claim of j at a revision went beyond the limits,
+// because another serve's claim, unknown then, came before it.
+func (x *index) overrun(j job.Job, revision uint64, limits Limits) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	persons, repos := x.running(j.Spec.Pool, revision)
+	return reaches(persons[j.Wish.SenderID], limits.PerPerson) || reaches(repos[j.Repository.ID], limits.PerRepository)
+}
+
+func reaches(n, limit int) bool { return limit > 0 && n >= limit }
+
+// find gives the jobs for which want holds, oldest first.
+func (x *index) find(want func(job.Job) bool) []job.Job {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var js []job.Job
+	for _, e := range x.jobs {
+		if want(e.job) {
+			js = append(js, e.job)
+		}
+	}
+	slices.SortFunc(js, byAge)
+	return js
+}

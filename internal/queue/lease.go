@@ -1,0 +1,141 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+// firstLease is the lease until the first beat, so that a job handed to a runner
+// that went away while it asked is not lost for the whole lease.
+const firstLease = time.Minute
+
+// errTaken: the job is no longer there to be claimed.
+var errTaken = errors.New("taken")
+
+// handOut makes the runner the holder of the job's next try.
+func (q *Queue) handOut(ctx context.Context, id job.ID, r Runner) (job.Job, uint64, error) {
+	return q.update(ctx, id, func(j *job.Job) error {
+		if j.State != job.Queued || j.Cancel != nil || j.Spec.Pool != r.Pool {
+			return errTaken
+		}
+		j.State = job.Running
+		j.Try++
+		j.Runner, j.RunnerName = r.Key, r.Name
+		j.Started = q.now()
+		j.LeaseEnd = j.Started.Add(min(firstLease, q.opts.Lease))
+		j.Progress = job.Progress{}
+		return nil
+	})
+}
+
+// takeBack undoes a hand-out of which no runner has been told.
+func (q *Queue) takeBack(ctx context.Context, handed job.Job) (job.Job, uint64, error) {
+	return q.update(ctx, handed.ID, func(j *job.Job) error {
+		if !holds(*j, handed.Runner, handed.Try) {
+			return errTaken
+		}
+		j.State = job.Queued
+		j.Try--
+		j.Runner, j.RunnerName = "", ""
+		j.Started, j.LeaseEnd = time.Time{}, time.Time{}
+		return nil
+	})
+}
+
+// holds tells whether the runner with this key holds this try of the job.
+func holds(j job.Job, key string, try int) bool {
+	return j.State == job.Running && j.Runner == key && j.Try == try
+}
+
+// lose ends a try that will not end by itself: the next one is queued, or, when
+// there have been enough or the job was cancelled, the fault goes to the
+// publisher. It does nothing to a record that does not satisfy lost.
+func (q *Queue) lose(ctx context.Context, id job.ID, why string, lost func(job.Job) bool) (job.Job, uint64, error) {
+	return q.update(ctx, id, func(j *job.Job) error {
+		if j.State != job.Running || !lost(*j) {
+			return ErrUnchanged
+		}
+		q.endTry(j, job.Outcome{Kind: job.Fault, Text: why})
+		return nil
+	})
+}
+
+// endTry applies the outcome of the try that runs.
+func (q *Queue) endTry(j *job.Job, o job.Outcome) {
+	j.LeaseEnd = time.Time{}
+	if o.Kind == job.Fault {
+		j.LostTries = append(j.LostTries, fmt.Sprintf("try %d on %s: %s", j.Try, j.RunnerName, o.Text))
+		if j.Cancel != nil {
+			o.Kind = job.Stopped
+		} else if j.Try < job.MaxTries {
+			j.State = job.Queued
+			j.Progress = job.Progress{}
+			return
+		}
+	}
+	j.State = job.Publishing
+	j.Outcome = &o
+	j.Finished = q.now()
+}
+
+// loseJobsOf loses what a runner holds. It reads the bucket, so that it needs no
+// index: an enrolling command has none.
+func (q *Queue) loseJobsOf(ctx context.Context, key, why string) error {
+	js, err := q.ByState(ctx, job.Running)
+	if err != nil {
+		return err
+	}
+	for _, j := range js {
+		if j.Runner != key {
+			continue
+		}
+		if _, _, err := q.lose(ctx, j.ID, why, func(j job.Job) bool { return j.Runner == key }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepEvery is how often the leases are looked at.
+func (q *Queue) sweepEvery() time.Duration {
+	return min(max(q.opts.Lease/100, 10*time.Millisecond), 5*time.Second)
+}
+
+// sweep loses the tries whose lease has ended, and ends what was cancelled while
+// it waited.
+func (d *desk) sweep(ctx context.Context) {
+	for pause(ctx, d.q.sweepEvery()) == nil {
+		now := d.q.now()
+		ended := func(j job.Job) bool { return j.State == job.Running && now.After(j.LeaseEnd) }
+		for _, j := range d.index.find(ended) {
+			after, rev, err := d.q.lose(ctx, j.ID, "the runner was not heard of", ended)
+			d.swept(j, after, rev, err)
+		}
+		cancelled := func(j job.Job) bool { return j.State == job.Queued && j.Cancel != nil }
+		for _, j := range d.index.find(cancelled) {
+			after, rev, err := d.q.update(ctx, j.ID, func(j *job.Job) error {
+				if !cancelled(*j) {
+					return ErrUnchanged
+				}
+				j.State, j.Finished = job.Cancelled, now
+				return nil
+			})
+			d.swept(j, after, rev, err)
+		}
+	}
+}
+
+func (d *desk) swept(before, after job.Job, rev uint64, err error) {
+	if err != nil {
+		d.q.log.Warn("a job could not be swept", "job", before.ID, "error", err)
+		return
+	}
+	d.index.apply(after, rev)
+	if before.State != after.State {
+		d.q.log.Info("swept", "job", after.ID, "try", before.Try, "runner", before.RunnerName, "state", after.State)
+	}
+}

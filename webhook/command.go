@@ -1,0 +1,140 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
+	"github.com/spf13/pflag"
+
+	"github.com/prbench/prbench/internal/config"
+)
+
+// Word is how a command starts, at the beginning of a line.
+const Word = "/benchmark"
+
+// Verb is what a command asks for.
+type Verb string
+
+// The verbs of a comment. Run has no word of its own.
+const (
+	Run    Verb = "run"
+	Rerun  Verb = "rerun"
+	Cancel Verb = "cancel"
+	Status Verb = "status"
+	Help   Verb = "help"
+)
+
+// Command is one command of a comment, as understood.
+type Command struct {
+	Verb   Verb
+	Suites []string
+	Flags  config.JobFlags
+	// Text is the command with phone dashes and quotes put right and white space
+	// folded: two commands with the same Text are the same wish.
+	Text string
+	// Adhoc is the content of the fenced block right after the command.
+	Adhoc string
+	// Err says what is wrong with the command, in words for its author.
+	Err error
+}
+
+// maxCommand bounds one command line; more is no command that a person writes.
+const maxCommand = 2000
+
+// maxCommands bounds what one comment can ask for.
+const maxCommands = 10
+
+// parseCommand reads one line that starts with Word.
+func parseCommand(line string) Command {
+	words, err := splitWords(strings.TrimPrefix(line, Word))
+	c := Command{Verb: Run, Text: strings.Join(append([]string{Word}, words...), " "), Err: err}
+	if err != nil {
+		c.Text = line
+		return c
+	}
+	if len(words) > 0 {
+		switch v := Verb(words[0]); v {
+		case Rerun, Cancel, Status, Help:
+			c.Verb = v
+			if len(words) > 1 {
+				c.Err = fmt.Errorf("`%s %s` takes nothing after it", Word, v)
+			}
+			return c
+		}
+	}
+	flags := pflag.NewFlagSet(Word, pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	c.Flags.Register(flags)
+	if err := flags.Parse(words); err != nil {
+		c.Err = flagError(err, flags)
+		return c
+	}
+	c.Suites = flags.Args()
+	return c
+}
+
+// flagError names the flags that exist; pflag alone says what does not.
+func flagError(err error, flags *pflag.FlagSet) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return errors.New("`" + Word + " help` shows what a command can say")
+	}
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	return fmt.Errorf("%w; the flags are %s", err, strings.Join(names, ", "))
+}
+
+// splitWords splits like a shell, without a shell: quotes group, nothing else
+// has a meaning. Dashes at a word's start and quotes as phones write them stand
+// for the ASCII ones that were meant.
+func splitWords(s string) ([]string, error) {
+	if len(s) > maxCommand {
+		return nil, fmt.Errorf("the command is longer than %d bytes", maxCommand)
+	}
+	s = asciiQuotes.Replace(s)
+	if strings.Contains(s, `\`) && backslashOutsideQuotes(s) {
+		return nil, errors.New(`a backslash stands outside quotes, where it would be lost; put the word in quotes: '\d+'`)
+	}
+	words, err := shellquote.Split(s)
+	if err != nil {
+		return nil, errors.New("a quote is not closed")
+	}
+	for i, w := range words {
+		words[i] = asciiDashes(w)
+	}
+	return words, nil
+}
+
+var asciiQuotes = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`,
+	"‘", "'", "’", "'", "‚", "'", "‛", "'", "\u00a0", " ", "\u202f", " ")
+
+// asciiDashes writes a word's leading dashes as "--" when a phone has made one
+// of them longer; "–5%" after a value stays what it is.
+func asciiDashes(w string) string {
+	rest := strings.TrimLeft(w, "-‐‑‒–—―−")
+	lead := w[:len(w)-len(rest)]
+	if lead == "" || strings.Trim(lead, "-") == "" || rest == "" || !('a' <= rest[0] && rest[0] <= 'z') {
+		return w
+	}
+	return "--" + rest
+}
+
+func backslashOutsideQuotes(s string) bool {
+	var quote rune
+	for _, c := range s {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '\\':
+			return true
+		}
+	}
+	return false
+}

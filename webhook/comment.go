@@ -1,0 +1,160 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/forge"
+	"github.com/prbench/prbench/internal/job"
+)
+
+// comment acts on the commands of a new comment, or on those that an edit changed.
+func (a *Acceptor) comment(ctx context.Context, e job.Event, log *slog.Logger) error {
+	commands, lost := Commands(e.Comment.Body)
+	if e.Action == "edited" {
+		old, oldLost := Commands(e.Comment.OldBody)
+		commands = slices.DeleteFunc(commands, func(c Command) bool {
+			return slices.ContainsFunc(old, func(o Command) bool { return o.Text == c.Text && o.Adhoc == c.Adhoc })
+		})
+		lost = lost && !oldLost
+	}
+	if len(commands) == 0 && !lost {
+		return nil
+	}
+	hub, repo := a.Hub(e.Installation), repoOf(e.Repository)
+	marker := fmt.Sprintf("comment:%d", e.Comment.ID)
+	cfg, err := a.trusted(ctx, hub, repo, e)
+	if err != nil {
+		return a.say(ctx, hub, e, marker, err, log)
+	}
+	if len(commands) == 0 {
+		return a.reply(ctx, hub, e, marker, "A line that starts with `"+Word+"` has become part of the quote or list above it. "+
+			"Leave an empty line above it, and it will be read.")
+	}
+	var replies []string
+	for _, c := range commands {
+		said, err := a.obey(ctx, hub, repo, cfg, e, c, log)
+		if err != nil {
+			return err
+		}
+		if said != "" {
+			replies = append(replies, said)
+		}
+	}
+	if len(replies) == 0 {
+		return nil
+	}
+	return a.reply(ctx, hub, e, marker, strings.Join(replies, "\n\n"))
+}
+
+// trusted gives the repository's config when the sender may give commands, and
+// a refusal when the sender may not, or when there is no usable config.
+func (a *Acceptor) trusted(ctx context.Context, hub Hub, repo forge.Repo, e job.Event) (*config.Repo, error) {
+	cfg, cfgErr := readConfig(ctx, hub, repo)
+	if cfgErr != nil && !isRefusal(cfgErr) {
+		return nil, cfgErr
+	}
+	need := forge.RoleWrite
+	if cfg != nil {
+		need = forge.Role(cfg.Trigger.Permission)
+	}
+	role, err := hub.Permission(ctx, repo, e.Sender.Login)
+	if err != nil {
+		return nil, fmt.Errorf("ask the permission of the sender: %w", err)
+	}
+	if !role.AtLeast(need) {
+		return nil, refuse("benchmarks run on a dedicated machine, so only people with %s permission on this repository can start them. "+
+			"%s has %s. A maintainer can ask for this one.", code(string(need)), code(e.Sender.Login), code(string(role)))
+	}
+	return cfg, cfgErr
+}
+
+// readConfig reads the repository's config from its default branch, never from
+// a pull request: it decides what runs.
+func readConfig(ctx context.Context, hub Hub, repo forge.Repo) (*config.Repo, error) {
+	f, err := hub.FileAtDefaultBranch(ctx, repo, config.RepoPath)
+	if forge.IsNotFound(err) {
+		return nil, refuse("there is no %s on the default branch, so it is not known how to build and run the benchmarks", code(config.RepoPath))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", config.RepoPath, err)
+	}
+	cfg, err := config.ParseRepo(f.Data, config.RepoPath)
+	if err != nil {
+		return nil, refuse("%s on the default branch cannot be used:\n\n%s", code(config.RepoPath), fence(err.Error()))
+	}
+	return cfg, nil
+}
+
+// obey acts on one command and gives what to reply, if anything.
+func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *config.Repo, e job.Event, c Command, log *slog.Logger) (string, error) {
+	if c.Err != nil {
+		return a.mistake(c, c.Err, cfg), nil
+	}
+	var said string
+	var err error
+	switch c.Verb {
+	case Help:
+		said = help(cfg)
+	case Status:
+		said, err = a.status(ctx, cfg, e)
+	case Cancel:
+		said, err = a.cancelAll(ctx, e)
+	case Rerun:
+		err = a.rerun(ctx, e, c, log)
+	default:
+		q := asked{event: e, hub: hub, repo: repo, cfg: cfg, flags: c.Flags, suite: c.Suites, adhoc: c.Adhoc,
+			at: e.At, wish: commentWish(e, c)}
+		var j job.Job
+		var fresh bool
+		j, fresh, err = a.place(ctx, q)
+		logJob(log, j, fresh, err)
+	}
+	if isRefusal(err) {
+		return a.mistake(c, err, cfg), nil
+	}
+	return said, err
+}
+
+func logJob(log *slog.Logger, j job.Job, fresh bool, err error) {
+	if err == nil {
+		log.Info("job accepted", "job", j.ID, "new", fresh, "base", j.Base.SHA, "head", j.Head.SHA)
+	}
+}
+
+func commentWish(e job.Event, c Command) job.Wish {
+	return job.Wish{Key: fmt.Sprintf("comment:%d:%s", e.Comment.ID, c.Text), Trigger: job.ByComment, Command: c.Text,
+		Sender: e.Sender.Login, SenderID: e.Sender.ID, CommentID: e.Comment.ID, Delivery: e.Delivery, At: e.At}
+}
+
+// rerun repeats the pull request's last job on the same two commits.
+func (a *Acceptor) rerun(ctx context.Context, e job.Event, c Command, log *slog.Logger) error {
+	history, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	wish := commentWish(e, c)
+	history = slices.DeleteFunc(history, func(j job.Job) bool { return j.Wish.Key == wish.Key })
+	if len(history) == 0 {
+		return refuse("nothing has been run on this pull request yet")
+	}
+	last := history[len(history)-1]
+	j := job.Job{Installation: e.Installation, Repository: last.Repository, PR: e.PR, Wish: wish, Spec: last.Spec,
+		Base: last.Base, Head: last.Head, Notes: last.Notes, Outdated: last.Outdated}
+	made, fresh, err := a.Store.Create(ctx, j)
+	if err != nil {
+		return fmt.Errorf("queue the repeat: %w", err)
+	}
+	logJob(log, made, fresh, nil)
+	return nil
+}
+
+func isRefusal(err error) bool {
+	var r *refusal
+	return errors.As(err, &r)
+}

@@ -1,0 +1,104 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/prbench/prbench/internal/forge"
+)
+
+// refusal is an error whose words are for the person who asked.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
+
+// errHeadUnknown asks for the event to come again a little later.
+var errHeadUnknown = errors.New("the pull request's head has not been seen yet")
+
+// pinHead decides which commit is measured. A label's event names it. A
+// comment means the head that its author could see: one that was pushed after
+// the comment was written would be a stranger's code run on a maintainer's word.
+func (a *Acceptor) pinHead(ctx context.Context, q asked, pr forge.PullRequest) (string, error) {
+	if q.flags.SHA != "" {
+		return a.ownCommit(ctx, q)
+	}
+	if q.head != "" {
+		return q.head, nil
+	}
+	seen, ok, err := a.Store.Seen(ctx, q.event.Repository.ID, q.event.PR, pr.Head.SHA)
+	if err != nil {
+		return "", fmt.Errorf("look up the head: %w", err)
+	}
+	if !ok && a.Now().Sub(q.event.Received) < unknownHeadPatience {
+		return "", errHeadUnknown
+	}
+	// Both times are GitHub's and whole seconds: equal ones prove nothing.
+	if !ok || !seen.Before(q.at) {
+		return "", refuse("the head of this pull request moved to %s at about the time of this command, so it is not clear which commit was meant. "+
+			"Please look at that commit, then ask again, or name a commit: `%s --sha %s`", code(short(pr.Head.SHA)), Word, short(pr.Head.SHA))
+	}
+	return pr.Head.SHA, nil
+}
+
+// ownCommit resolves --sha among the pull request's own commits only.
+func (a *Acceptor) ownCommit(ctx context.Context, q asked) (string, error) {
+	want := strings.ToLower(q.flags.SHA)
+	commits, err := q.hub.PullCommits(ctx, q.repo, q.event.PR)
+	if err != nil {
+		return "", fmt.Errorf("list the pull request's commits: %w", err)
+	}
+	var found []string
+	for _, c := range commits {
+		if strings.HasPrefix(c.SHA, want) {
+			found = append(found, c.SHA)
+		}
+	}
+	switch {
+	case len(want) < 7:
+		return "", refuse("`--sha %s` is too short: at least 7 digits are wanted", want)
+	case len(found) == 0:
+		return "", refuse("no commit of this pull request starts with %s", code(want))
+	case len(found) > 1:
+		return "", refuse("%d commits of this pull request start with %s: more digits are wanted", len(found), code(want))
+	}
+	return found[0], nil
+}
+
+// pinBase is the merge base of the head with the tip of the pull request's base
+// branch, or of the branch or tag that --base names. merge_commit_sha is never
+// looked at: it may be stale, and is nobody's commit.
+func pinBase(ctx context.Context, q asked, pr forge.PullRequest, head string) (sha, ref string, err error) {
+	name := pr.Base.Ref
+	if q.flags.Base != "" {
+		name = q.flags.Base
+	}
+	tip, err := q.hub.ResolveRef(ctx, q.repo, name)
+	if errors.Is(err, forge.ErrNoSuchRef) {
+		return "", "", refuse("%s is no branch or tag of this repository", code(name))
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("resolve the base %s: %w", name, err)
+	}
+	sha, err = q.hub.MergeBase(ctx, q.repo, tip.SHA, head)
+	if errors.Is(err, forge.ErrNoMergeBase) {
+		return "", "", refuse("%s and %s have no common ancestor", code(name), code(short(head)))
+	}
+	if forge.IsNotFound(err) {
+		return "", "", refuse("GitHub no longer has the commit %s of this pull request", code(short(head)))
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("find the merge base: %w", err)
+	}
+	return sha, name, nil
+}
+
+func short(sha string) string {
+	if len(sha) > 10 {
+		return sha[:10]
+	}
+	return sha
+}

@@ -1,0 +1,163 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+// pullRequest acts on what happens to a pull request. own is true when we, or
+// a bot that is not trusted, did it: then it gives no command, but a new head
+// is a new head whoever pushed it.
+func (a *Acceptor) pullRequest(ctx context.Context, e job.Event, own bool, log *slog.Logger) error {
+	switch e.Action {
+	case "opened", "reopened", "synchronize":
+		at := e.At
+		if at.IsZero() {
+			at = e.Received
+		}
+		if err := a.Store.FirstSeen(ctx, e.Repository.ID, e.PR, e.HeadSHA, at); err != nil {
+			return fmt.Errorf("keep the head: %w", err)
+		}
+		if e.Action == "synchronize" {
+			return a.headMoved(ctx, e)
+		}
+	case "labeled":
+		if !own {
+			return a.labeled(ctx, e, log)
+		}
+	case "unlabeled":
+		if !own {
+			return a.unlabeled(ctx, e)
+		}
+	}
+	return nil
+}
+
+// labeled acts on the config's label, alone or with a suite: "benchmark:http".
+func (a *Acceptor) labeled(ctx context.Context, e job.Event, log *slog.Logger) error {
+	hub, repo := a.Hub(e.Installation), repoOf(e.Repository)
+	marker := fmt.Sprintf("label:%s:%s", e.HeadSHA, e.Label)
+	cfg, err := readConfig(ctx, hub, repo)
+	if err != nil && !isRefusal(err) {
+		return err
+	}
+	word := defaultLabel
+	if cfg != nil {
+		word = cfg.Trigger.Label
+	}
+	name, suite, _ := strings.Cut(e.Label, ":")
+	if name != word {
+		return nil
+	}
+	if cfg, err = a.trusted(ctx, hub, repo, e); err != nil {
+		return a.say(ctx, hub, e, marker, err, log)
+	}
+	q := asked{event: e, hub: hub, repo: repo, cfg: cfg, head: e.HeadSHA, at: e.At, wish: labelWish(e)}
+	if suite != "" {
+		q.suite = []string{suite}
+	}
+	j, fresh, err := a.place(ctx, q)
+	logJob(log, j, fresh, err)
+	return a.say(ctx, hub, e, marker, err, log)
+}
+
+// defaultLabel is the label of a repository whose config cannot be read.
+const defaultLabel = "benchmark"
+
+func labelWish(e job.Event) job.Wish {
+	return job.Wish{Key: fmt.Sprintf("label:%s:%s", e.HeadSHA, e.Label), Trigger: job.ByLabel, Label: e.Label,
+		Sender: e.Sender.Login, SenderID: e.Sender.ID, Delivery: e.Delivery, At: e.At}
+}
+
+// unlabeled takes back the jobs that the label asked for.
+func (a *Acceptor) unlabeled(ctx context.Context, e job.Event) error {
+	_, err := a.cancelJobs(ctx, e, "the label "+e.Label+" was taken off", func(j job.Job) bool {
+		return j.Wish.Trigger == job.ByLabel && j.Wish.Label == e.Label
+	})
+	return err
+}
+
+// headMoved cancels what waits for an older head, marks the rest outdated and
+// takes the label off: it was put on another commit.
+func (a *Acceptor) headMoved(ctx context.Context, e job.Event) error {
+	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	labels := map[string]bool{}
+	for _, j := range jobs {
+		if j.Head.SHA == e.HeadSHA || j.Outdated {
+			continue
+		}
+		if j.Wish.Trigger == job.ByLabel {
+			labels[j.Wish.Label] = true
+		}
+		if err := a.outdate(ctx, j, e); err != nil {
+			return err
+		}
+	}
+	for label := range labels {
+		if err := a.Hub(e.Installation).RemoveLabel(ctx, repoOf(e.Repository), e.PR, label); err != nil {
+			return fmt.Errorf("take the label off: %w", err)
+		}
+	}
+	return nil
+}
+
+// outdate cancels a job that waits, and marks one that runs or has run.
+func (a *Acceptor) outdate(ctx context.Context, j job.Job, e job.Event) error {
+	if j.State == job.Queued {
+		c := job.Cancel{By: e.Sender.Login, Reason: "the pull request got a new head", At: a.Now().UTC()}
+		if _, err := a.Store.Cancel(ctx, j.ID, c); err != nil {
+			return fmt.Errorf("cancel job %s of an older head: %w", j.ID, err)
+		}
+	}
+	_, err := a.Store.Update(ctx, j.ID, func(j *job.Job) error {
+		j.Outdated = true
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("mark job %s as outdated: %w", j.ID, err)
+	}
+	return nil
+}
+
+// cancelAll is the command "cancel": it takes back all jobs of the pull request.
+func (a *Acceptor) cancelAll(ctx context.Context, e job.Event) (string, error) {
+	n, err := a.cancelJobs(ctx, e, "cancelled by command", func(job.Job) bool { return true })
+	if err != nil {
+		return "", err
+	}
+	switch n {
+	case 0:
+		return "There is nothing to cancel: no benchmark of this pull request waits or runs.", nil
+	case 1:
+		return "Cancelled 1 benchmark job. What it measured so far is kept.", nil
+	default:
+		return fmt.Sprintf("Cancelled %d benchmark jobs. What they measured so far is kept.", n), nil
+	}
+}
+
+func (a *Acceptor) cancelJobs(ctx context.Context, e job.Event, reason string, chosen func(job.Job) bool) (int, error) {
+	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return 0, fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	cancel := job.Cancel{By: e.Sender.Login, Reason: reason, At: a.Now().UTC()}
+	n := 0
+	for _, j := range jobs {
+		if !chosen(j) || (j.State != job.Queued && j.State != job.Running) {
+			continue
+		}
+		_, err := a.Store.Cancel(ctx, j.ID, cancel)
+		if err != nil {
+			return n, fmt.Errorf("cancel job %s: %w", j.ID, err)
+		}
+		n++
+	}
+	return n, nil
+}

@@ -1,0 +1,147 @@
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"strings"
+	"unicode"
+
+	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/forge"
+	"github.com/prbench/prbench/internal/job"
+)
+
+// say turns the end of a wish into a reply: nothing for nil, its words for a
+// refusal; anything else is the caller's error.
+func (a *Acceptor) say(ctx context.Context, hub Hub, e job.Event, marker string, err error, log *slog.Logger) error {
+	if !isRefusal(err) {
+		return err
+	}
+	log.Info("wish refused", "sender", e.Sender.Login, "why", err.Error())
+	return a.reply(ctx, hub, e, marker, "No benchmark was started: "+err.Error()+".")
+}
+
+// reply writes one comment for each marker: what was said before is replaced.
+// So an event that is handled twice shows once, and a mended command's reply
+// is mended too.
+func (a *Acceptor) reply(ctx context.Context, hub Hub, e job.Event, marker, body string) error {
+	// The marker holds a label's name, which could end the HTML comment.
+	tag := fmt.Sprintf("<!-- prbench reply %x -->", sha256.Sum256([]byte(marker)))
+	body = tag + "\n" + body
+	repo := repoOf(e.Repository)
+	found, ok, err := hub.FindComment(ctx, repo, e.PR, tag)
+	if err != nil {
+		return fmt.Errorf("look for our reply: %w", err)
+	}
+	if !ok {
+		_, err = hub.CreateComment(ctx, repo, e.PR, body)
+	} else if strings.TrimSpace(found.Body) != strings.TrimSpace(body) {
+		_, err = hub.EditComment(ctx, repo, found.ID, body)
+	}
+	if err != nil {
+		return fmt.Errorf("reply: %w", err)
+	}
+	return nil
+}
+
+// mistake says what is wrong with one command, and what would be right.
+func (a *Acceptor) mistake(c Command, err error, cfg *config.Repo) string {
+	return fmt.Sprintf("%s was not run: %s.\n\nThe suites of this repository are %s. `%s help` shows the rest.",
+		code(c.Text), strings.TrimSuffix(err.Error(), "."), suiteNames(cfg), Word)
+}
+
+func suiteNames(cfg *config.Repo) string {
+	var names []string
+	for _, s := range cfg.Suites {
+		names = append(names, code(s.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+func help(cfg *config.Repo) string {
+	return "A maintainer can write on a line of its own:\n\n" + fence(Word+" [SUITE…] [--filter RE] [--runs N] [--margin 2%] [--set k=v]… [--base REF] [--sha SHA]\n"+
+		"          [--pool P] [--budget 60m] [--harness base|head] [--gate]\n"+
+		Word+" rerun     the last comparison once more\n"+
+		Word+" cancel    take back what waits or runs\n"+
+		Word+" status    what waits and runs\n"+
+		Word+" help      this text") +
+		"\n\nThe suites of this repository are " + suiteNames(cfg) + ". The label " + code(cfg.Trigger.Label) + " runs the default ones."
+}
+
+func (a *Acceptor) status(ctx context.Context, cfg *config.Repo, e job.Event) (string, error) {
+	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return "", fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	queued, err := a.Store.ByState(ctx, job.Queued)
+	if err != nil {
+		return "", fmt.Errorf("count the queue: %w", err)
+	}
+	waiting := 0
+	for _, j := range queued {
+		if j.Spec.Pool == cfg.Pool {
+			waiting++
+		}
+	}
+	var b strings.Builder
+	for _, j := range jobs {
+		if j.State.Ended() {
+			continue
+		}
+		fmt.Fprintf(&b, "- %s against %s: %s", code(short(j.Head.SHA)), code(short(j.Base.SHA)), j.State)
+		if p := j.Progress; j.State == job.Running && p.Total > 0 {
+			fmt.Fprintf(&b, ", %s, %d of %d runs", p.Phase, p.Done, p.Total)
+		}
+		b.WriteString("\n")
+	}
+	if b.Len() == 0 {
+		b.WriteString("No benchmark of this pull request waits or runs.\n")
+	}
+	fmt.Fprintf(&b, "\nJobs waiting in the pool %s: %d.", code(cfg.Pool), waiting)
+	return b.String(), nil
+}
+
+// code shows hostile text as code: one line, bounded, in backticks that it
+// cannot close.
+func code(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '\ufffd'
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:200]) + "…"
+	}
+	if strings.TrimSpace(s) == "" {
+		return "(nothing)"
+	}
+	ticks := strings.Repeat("`", longestRun(s)+1)
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		return ticks + " " + s + " " + ticks
+	}
+	return ticks + s + ticks
+}
+
+// fence shows hostile text as a block that it cannot close.
+func fence(s string) string {
+	ticks := strings.Repeat("`", max(3, longestRun(s)+1))
+	return ticks + "\n" + s + "\n" + ticks
+}
+
+func longestRun(s string) int {
+	longest, run := 0, 0
+	for _, c := range s {
+		if c == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	return longest
+}
+
+var _ Hub = (*forge.Client)(nil)
