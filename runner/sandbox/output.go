@@ -50,18 +50,17 @@ func (l *lineReader) write(p []byte) {
 }
 
 func (l *lineReader) grow(p []byte) {
-	switch {
-	case l.over > 0:
-		l.over += int64(len(p))
-	case len(l.buf)+len(p) > l.limit:
-		l.over = int64(len(l.buf) + len(p))
-		if room := tailLine - len(l.buf); room > 0 {
-			l.buf = append(l.buf, p[:min(room, len(p))]...)
-		}
-		l.buf = append([]byte(nil), l.buf[:min(tailLine, len(l.buf))]...)
-	default:
+	if l.over == 0 && len(l.buf)+len(p) <= l.limit {
 		l.buf = append(l.buf, p...)
+		return
 	}
+	if l.over == 0 {
+		l.over = int64(len(l.buf))
+		// The room of a long line is given back, its beginning kept.
+		l.buf = append(make([]byte, 0, tailLine), l.buf[:min(tailLine, len(l.buf))]...)
+	}
+	l.over += int64(len(p))
+	l.buf = append(l.buf, p[:min(tailLine-len(l.buf), len(p))]...)
 }
 
 func (l *lineReader) end() {

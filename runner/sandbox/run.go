@@ -71,12 +71,15 @@ func (s *Sandbox) run(ctx context.Context, c Command) (Outcome, error) {
 	}
 	o := Outcome{Exit: p.end.exit, Signal: p.end.signal, Rusage: p.end.usage, LimitHit: p.end.limit, Wall: p.end.at.Sub(p.began)}
 	col.fill(&o)
-	if reason != "" {
+	// A payload that hangs after it ran into a limit has that limit to blame, not the time.
+	switch {
+	case o.LimitHit != "":
+	case reason != "":
 		o.LimitHit = reason
-	} else if col.cut {
+	case col.cut:
 		o.LimitHit = LimitOutput
 	}
-	o.TimedOut = o.LimitHit == LimitTime
+	o.TimedOut = reason == LimitTime
 	if ctxErr != nil {
 		return o, ctxErr
 	}
