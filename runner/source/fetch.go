@@ -27,8 +27,9 @@ type Request struct {
 	// AllowHTTP lets a forge on the loopback be spoken to without TLS.
 	AllowHTTP bool
 	// Token gives the credential for reading the repository; nil or an empty
-	// answer means none. It is asked once a fetch, and kept nowhere.
-	Token func(context.Context) (string, error)
+	// secret means none, an empty user the forge's usual one. It is asked once a
+	// fetch, and written nowhere.
+	Token func(context.Context) (user, secret string, err error)
 
 	Base, Head job.Side
 	PR         int // for refs/pull/N/head, where the forge does not give the commit itself; 0: no such ref
@@ -57,10 +58,13 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 		return nil, err
 	}
 	if r.Token != nil {
-		if m.git.token, err = r.Token(ctx); err != nil {
+		if m.git.user, m.git.token, err = r.Token(ctx); err != nil {
 			return nil, fmt.Errorf("ask for the credential to read the repository: %w", err)
 		}
-		if strings.ContainsAny(m.git.token, "\r\n\x00") {
+		if m.git.user == "" {
+			m.git.user = "x-access-token"
+		}
+		if strings.ContainsAny(m.git.user+m.git.token, "\r\n\x00") {
 			return nil, errors.New("the credential to read the repository holds a line break")
 		}
 	}
@@ -70,7 +74,7 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 		}
 	}
 	reader := m.git
-	reader.token, reader.forge = "", forge{} // from here on nothing needs the network
+	reader.user, reader.token, reader.forge = "", "", forge{} // from here on nothing needs the network
 	p, err := newPair(ctx, reader, r.Dir)
 	if err != nil {
 		return nil, err
@@ -78,7 +82,7 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 	p.Old = Commit{SHA: r.Base.SHA, Ref: r.Base.Ref, tree: r.Base.SHA}
 	p.New = Commit{SHA: r.Head.SHA, Ref: r.Head.Ref, tree: r.Head.SHA}
 	p.modules = &forgeModules{forge: f, dir: r.Dir, base: r.CloneURL,
-		lfs: &lfsClient{repository: r.CloneURL, dir: filepath.Join(r.Dir, "lfs"), token: m.git.token, http: newHTTP()}}
+		lfs: &lfsClient{repository: r.CloneURL, dir: filepath.Join(r.Dir, "lfs"), user: m.git.user, token: m.git.token, http: newHTTP()}}
 	return p, nil
 }
 

@@ -45,7 +45,7 @@ func TestTheCredentialStandsInNoFileNoArgumentAndNoEnvironment(t *testing.T) {
 	head := r.commit("two", map[string]string{"a.txt": "new"})
 
 	req := s.request(t, "up", base, head)
-	req.Token = func(context.Context) (string, error) { return secret, nil }
+	req.Token = func(context.Context) (string, string, error) { return "", secret, nil }
 	p := fetch(t, req)
 	written(t, p, nil, "", source.Content{History: true})
 	if s.authorised.Load() == 0 {
@@ -98,7 +98,7 @@ func TestAWrongCredentialIsAFaultThatDoesNotShowIt(t *testing.T) {
 	r := newRepo(t, filepath.Join(s.root, "up"))
 	base := r.commit("one", map[string]string{"a.txt": "old"})
 	req := s.request(t, "up", base, base)
-	req.Token = func(context.Context) (string, error) { return secret, nil }
+	req.Token = func(context.Context) (string, string, error) { return "", secret, nil }
 	_, err := source.Fetch(context.Background(), req)
 	if err == nil {
 		t.Fatal("the fetch went well")

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -21,9 +20,9 @@ type git struct {
 	own bool     // a person's own repository
 	cwd string   // where git runs; empty: where we do
 	env []string // added to the environment
-	// forge and token are used by commands that reach the network.
-	forge forge
-	token string
+	// These are used by commands that reach the network.
+	forge       forge
+	user, token string
 }
 
 // forge is the one place that git may fetch from.
@@ -90,9 +89,7 @@ func (g git) feed(ctx context.Context, in []byte, args ...string) ([]byte, error
 	stdout := &bounded{limit: maxStdout}
 	stderr := &bounded{limit: maxStderr}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	// git starts children (a transport, index-pack); a stop must reach them all.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	ownGroup(cmd)
 	cmd.WaitDelay = 5 * time.Second
 
 	err := g.start(cmd)
@@ -130,7 +127,7 @@ func (g git) start(cmd *exec.Cmd) error {
 	defer w.Close()
 	cmd.ExtraFiles = []*os.File{r}
 	// A token is far below the size of a pipe's buffer, so this cannot block.
-	if _, err := fmt.Fprintf(w, "username=x-access-token\npassword=%s\n", g.token); err != nil {
+	if _, err := fmt.Fprintf(w, "username=%s\npassword=%s\n", g.user, g.token); err != nil {
 		return fmt.Errorf("write the credential to its pipe: %w", err)
 	}
 	return cmd.Start()

@@ -135,6 +135,7 @@ func (f *forgeModules) objects(ctx context.Context, side job.SideName, want []po
 type lfsClient struct {
 	repository string // clone URL
 	dir        string
+	user       string
 	token      string // of the repository; empty for submodules
 	http       *http.Client
 }
@@ -210,7 +211,7 @@ func (c *lfsClient) batch(ctx context.Context, side job.SideName, want []pointer
 	req.Header.Set("Accept", "application/vnd.git-lfs+json")
 	req.Header.Set("Content-Type", "application/vnd.git-lfs+json")
 	if c.token != "" {
-		req.SetBasicAuth("x-access-token", c.token)
+		req.SetBasicAuth(c.user, c.token)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
