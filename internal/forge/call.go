@@ -20,9 +20,9 @@ func (c *Client) mutate(ctx context.Context, op string, fn func(*github.Client) 
 func (c *Client) call(ctx context.Context, op string, mutation bool, fn func(*github.Client) error) error {
 	if err := c.pace.wait(ctx, mutation); err != nil {
 		// Nothing was sent, so nothing can be unclear.
-		return c.fail(op, false, err)
+		return c.fail(ctx, op, false, err)
 	}
-	return c.fail(op, mutation, fn(c.github()))
+	return c.fail(ctx, op, mutation, fn(c.github()))
 }
 
 // maxPages bounds a listing: 100 entries a page, and no pull request or

@@ -133,6 +133,7 @@ func classifyNoAnswer(err error, mutation bool) (Class, int, string) {
 		failed *url.Error
 		syntax *json.SyntaxError
 		typed  *json.UnmarshalTypeError
+		refuse refusal
 	)
 	minting := errors.As(err, &mint)
 	if errors.As(err, &failed) {
@@ -140,8 +141,8 @@ func classifyNoAnswer(err error, mutation bool) (Class, int, string) {
 	}
 	unclear := mutation && !minting && !neverSent(err)
 	switch {
-	case errors.Is(err, errForeignHost), strings.Contains(err.Error(), "refused: "):
-		return Class{Kind: Refused}, 0, innermost(err)
+	case errors.As(err, &refuse):
+		return Class{Kind: Refused}, 0, refuse.Error()
 	case errors.Is(err, context.Canceled):
 		return Class{Kind: Cancelled, Unclear: unclear}, 0, "cancelled"
 	case errors.As(err, &syntax), errors.As(err, &typed):
@@ -154,17 +155,7 @@ func classifyNoAnswer(err error, mutation bool) (Class, int, string) {
 	if errors.As(err, &netErr) {
 		return Class{Kind: Network, Retryable: true, RetryAfter: time.Second, Unclear: unclear}, 0, err.Error()
 	}
-	return Class{Kind: Unclassified}, 0, err.Error()
-}
-
-func innermost(err error) string {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err.Error()
-		}
-		err = next
-	}
+	return Class{Kind: Unclassified, Unclear: mutation}, 0, err.Error()
 }
 
 // neverSent reports whether the connection failed before any request left.
@@ -291,8 +282,7 @@ func classifyLimit(a answer, has func(...string) bool, now time.Time) (Class, bo
 	secondary := refused && (has("secondary rate limit", "abuse detection", "temporarily blocked from content creation") ||
 		strings.Contains(docs, "secondary-rate-limits") || strings.Contains(docs, "abuse-rate-limits")) ||
 		a.status == http.StatusUnprocessableEntity && has("submitted too quickly")
-	// "Not sent" answers that go-github makes up carry no header.
-	primary := refused && (has("api rate limit exceeded", "rate limit exceeded", "api rate limit of"))
+	primary := refused && has("rate limit exceeded", "api rate limit of")
 	switch {
 	case secondary:
 		return Class{Kind: SecondaryLimit, Retryable: true, RetryAfter: max(wait, minSecondaryWait)}, true
@@ -303,7 +293,7 @@ func classifyLimit(a answer, has func(...string) bool, now time.Time) (Class, bo
 			wait = minSecondaryWait
 		}
 		// The reset is in whole seconds, and clocks differ.
-		return Class{Kind: PrimaryLimit, Retryable: true, RetryAfter: max(wait, 0) + time.Second}, true
+		return Class{Kind: PrimaryLimit, Retryable: true, RetryAfter: min(max(wait, 0), maxWait) + time.Second}, true
 	case a.status == http.StatusTooManyRequests:
 		return Class{Kind: TooManyRequests, Retryable: true, RetryAfter: max(wait, minSecondaryWait)}, true
 	case a.status == http.StatusForbidden && waitNamed:

@@ -46,7 +46,7 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // fail turns what go-github returned into an *Error, and lets the pacer learn
 // from it.
-func (c *Client) fail(op string, mutation bool, err error) error {
+func (c *Client) fail(ctx context.Context, op string, mutation bool, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -58,15 +58,13 @@ func (c *Client) fail(op string, mutation bool, err error) error {
 		}
 		return &e
 	}
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		class := Class{Kind: Cancelled, Unclear: mutation && !neverSent(err)}
+		return &Error{Op: op, Class: class, Message: ended.Error(), cause: ended}
+	}
 	class, status, message := classify(err, c.forge.clock.Now(), mutation)
 	c.pace.learn(class)
-	e := &Error{Op: op, Class: class, Status: status, Message: cleanMessage(message)}
-	for _, keep := range []error{context.Canceled, context.DeadlineExceeded, errForeignHost} {
-		if errors.Is(err, keep) {
-			e.cause = keep
-		}
-	}
-	return e
+	return &Error{Op: op, Class: class, Status: status, Message: cleanMessage(message)}
 }
 
 // secretShapes are GitHub's tokens, JSON web tokens, private keys, and

@@ -10,6 +10,7 @@ package forge
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -55,6 +56,21 @@ type Config struct {
 	// DefaultPace when 0, none when negative.
 	Pace time.Duration
 }
+
+// String leaves the key and the token out.
+func (c Config) String() string {
+	as := "a token"
+	if c.AppID != 0 {
+		as = fmt.Sprintf("app %d", c.AppID)
+	}
+	return fmt.Sprintf("forge %s as %s", c.URL, as)
+}
+
+// GoString keeps %#v from printing the key and the token.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue keeps slog from printing the key and the token.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // Forge speaks to one GitHub as one App or as one token's owner. It is safe
 // for concurrent use.
@@ -161,6 +177,12 @@ func (f *Forge) appsTransport() (*ghinstallation.AppsTransport, error) {
 	apps.BaseURL = strings.TrimRight(f.base.String(), "/")
 	return apps, nil
 }
+
+// String leaves the key and the token out.
+func (f *Forge) String() string { return fmt.Sprintf("forge %s (app %d)", f.URL(), f.appID) }
+
+// GoString keeps %#v from printing the key and the token.
+func (f *Forge) GoString() string { return f.String() }
 
 // IsApp reports whether the Forge acts as a GitHub App.
 func (f *Forge) IsApp() bool { return f.appID != 0 }

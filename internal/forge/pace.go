@@ -48,25 +48,37 @@ func (p *pacer) wait(ctx context.Context, mutation bool) error {
 	}
 	p.mu.Lock()
 	now := p.clock.Now()
-	if left := p.blocked.Sub(now); left > 0 {
-		class := Class{Kind: p.kind, RetryAfter: left, Retryable: true}
-		p.mu.Unlock()
-		return &Error{Class: class, Message: "not sent: the forge's limit still holds"}
+	err := p.held(now)
+	turn := now
+	if err == nil && mutation && p.gap > 0 {
+		if p.next.After(now) {
+			turn = p.next
+		}
+		p.next = turn.Add(p.gap)
 	}
-	if !mutation || p.gap <= 0 {
-		p.mu.Unlock()
+	p.mu.Unlock()
+	if err != nil || !turn.After(now) {
+		return err
+	}
+	if err := p.clock.Sleep(ctx, turn.Sub(now)); err != nil {
+		return err
+	}
+	// A limit may have been met by those who left before.
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held(p.clock.Now())
+}
+
+// held is the error of a request that a limit holds back; the caller holds mu.
+func (p *pacer) held(now time.Time) error {
+	left := p.blocked.Sub(now)
+	if left <= 0 {
 		return nil
 	}
-	turn := now
-	if p.next.After(now) {
-		turn = p.next
+	return &Error{
+		Class:   Class{Kind: p.kind, RetryAfter: left, Retryable: true},
+		Message: "not sent: the forge's limit still holds",
 	}
-	p.next = turn.Add(p.gap)
-	p.mu.Unlock()
-	if turn.After(now) {
-		return p.clock.Sleep(ctx, turn.Sub(now))
-	}
-	return nil
 }
 
 // learn remembers a limit that an answer reported.

@@ -149,10 +149,14 @@ func (c *Client) PullRequest(ctx context.Context, r Repo, number int) (PullReque
 	return out, err
 }
 
-// PullsWithLabel reads all open pull requests that carry the label.
+// PullsWithLabel reads all open pull requests that carry the label. GitHub's
+// filter cannot express a name with a comma.
 func (c *Client) PullsWithLabel(ctx context.Context, r Repo, label string) ([]PullRequest, error) {
 	if err := r.check(); err != nil {
 		return nil, err
+	}
+	if strings.Contains(label, ",") || label == "" {
+		return nil, refuse("label %q: want a name without a comma", label)
 	}
 	var numbers []int
 	op := fmt.Sprintf("list open pull requests of %s with label %q", r, label)

@@ -1,8 +1,6 @@
 package forge
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,9 +10,14 @@ import (
 	"github.com/bradleyfalzon/ghinstallation/v2"
 )
 
+// refusal is this package's decision not to send a request.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 // errForeignHost is the refusal to send a credential anywhere but to the
 // configured forge.
-var errForeignHost = errors.New("refused: the request would leave the configured forge")
+const errForeignHost refusal = "the request would leave the configured forge"
 
 // hostGuard stands before the transport that adds the credential, and lets
 // only requests to the forge's own scheme, host and path through. The
@@ -46,11 +49,11 @@ func within(base, u *url.URL) bool {
 func (f *Forge) checkRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) >= 5:
-		return errors.New("refused: too many redirects")
+		return refusal("too many redirects")
 	case !within(f.base, req.URL):
 		return errForeignHost
 	case req.Method != via[0].Method:
-		return fmt.Errorf("refused: a redirect would turn %s into %s", via[0].Method, req.Method)
+		return refusal("a redirect would turn " + via[0].Method + " into " + req.Method)
 	}
 	return nil
 }
