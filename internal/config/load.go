@@ -34,18 +34,10 @@ func (f *ServeFlags) Register(fs *pflag.FlagSet) {
 // LoadServe reads the configuration of bot serve and its secrets. A flag beats
 // the environment beats the file. Paths in the file are relative to its folder.
 func LoadServe(path string, env Env, flags ServeFlags) (*Serve, error) {
-	data, err := readConfig(path)
+	s, l, err := openServe(path, env, flags)
 	if err != nil {
 		return nil, err
 	}
-	s, err := ParseServe(data, path)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.apply(flags); err != nil {
-		return nil, err
-	}
-	l := &loading{dir: filepath.Dir(path), config: path, env: env}
 	g := &s.GitHub
 	for _, one := range []struct {
 		to   *Secret
@@ -56,20 +48,51 @@ func LoadServe(path string, env Env, flags ServeFlags) (*Serve, error) {
 		}
 	}
 	g.PrivateKey = NewSecret(unfolded(g.PrivateKey.Reveal()))
-	if err := s.fits(); err != nil {
+	if err := asError(append(s.gitHubFits(), s.stateFits()...)); err != nil {
 		return nil, err
 	}
+	s.Warnings = append(l.warnings, s.warn()...)
+	return s, nil
+}
+
+// LoadState reads the configuration of bot serve for a command that needs its
+// state and pools alone: the secrets are neither read nor asked for, so that
+// they may be closed to whoever runs it.
+func LoadState(path string, flags ServeFlags) (*Serve, error) {
+	s, _, err := openServe(path, nil, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := asError(s.stateFits()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openServe reads the file and the flags, and settles what neither says.
+func openServe(path string, env Env, flags ServeFlags) (*Serve, *loading, error) {
+	data, err := readConfig(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := ParseServe(data, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.apply(flags); err != nil {
+		return nil, nil, err
+	}
+	l := &loading{dir: filepath.Dir(path), config: path, env: env}
 	for _, p := range []*string{&s.State.Dir, &s.State.TLSCert, &s.State.TLSKey, &s.State.Credentials} {
 		l.absolute(p)
 	}
 	if s.DuplicateWindow == 0 {
 		s.DuplicateWindow = enterpriseWindow
-		if g.URL == PublicAPI {
+		if s.GitHub.URL == PublicAPI {
 			s.DuplicateWindow = publicWindow
 		}
 	}
-	s.Warnings = append(l.warnings, s.warn()...)
-	return s, nil
+	return s, l, nil
 }
 
 func (s *Serve) apply(f ServeFlags) error {

@@ -60,6 +60,13 @@ func (p Problems) sorted() Problems {
 	return p
 }
 
+func asError(p Problems) error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
 // quoted shows hostile or misread text in a message: escaped, and short.
 func quoted(s string) string {
 	const most = 80

@@ -36,7 +36,7 @@ type Runner struct {
 type Sandbox struct {
 	// None runs without a sandbox. Only a flag says so, never the file.
 	None   bool
-	User   string   // the account that a root runner drops to
+	User   string   // the account, or UID:GID, that a root runner drops to
 	Expose []string // absolute folders that runs may read
 	Memory int64    // bytes
 	Pids   int
@@ -106,13 +106,13 @@ func (d *document) sandboxKeys(s *Sandbox) []key {
 	}
 }
 
-var userPattern = regexp.MustCompile(`^[a-z_][a-z0-9_-]{0,31}$`)
+var userPattern = regexp.MustCompile(`^([a-z_][a-z0-9_-]{0,31}|[0-9]{1,10}:[0-9]{1,10})$`)
 
 func checkUser(s string) error {
 	if !userPattern.MatchString(s) {
-		return fmt.Errorf("want the name of a user of this machine, got %s", quoted(s))
+		return fmt.Errorf("want the name of a user of this machine, or UID:GID, got %s", quoted(s))
 	}
-	if s == "root" {
+	if s == "root" || strings.HasPrefix(s, "0:") || strings.HasSuffix(s, ":0") {
 		return errors.New("want a user of its own for what pull requests run, not root")
 	}
 	return nil
@@ -174,8 +174,5 @@ func (r *Runner) fits() error {
 	if r.Work == "" {
 		missing("work", "want a folder for checkouts and builds such as /var/cache/prbench")
 	}
-	if len(out) > 0 {
-		return out
-	}
-	return nil
+	return asError(out)
 }

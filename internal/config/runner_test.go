@@ -82,6 +82,7 @@ func TestAWrongRunnerConfigIsTold(t *testing.T) {
 		{"the root as folder", change("/var/cache/prbench", "/"), RunnerFlags{}, "want a folder of its own"},
 		{"a pool with a space", change("pool: default", "pool: a b"), RunnerFlags{}, ":3: pool: want a pool's name"},
 		{"runs as root", change("prbench-run", "root"), RunnerFlags{}, "sandbox.user: want a user of its own"},
+		{"runs as root by number", change("prbench-run", `"0:0"`), RunnerFlags{}, "sandbox.user: want a user of its own"},
 		{"shows the root", change("/opt/node", "/"), RunnerFlags{}, "sandbox.expose[0]: / is too much"},
 		{"shows settings", change("/opt/node", "/etc"), RunnerFlags{}, "/etc is never shown"},
 		{"shows a home", change("/opt/node", "/home/me/tools"), RunnerFlags{}, "/home/me/tools is never shown"},

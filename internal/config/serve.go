@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -183,13 +182,13 @@ func (k key) then(d *document, step func() error) key {
 	return k
 }
 
-// fits looks at what the keys, the flags and the secrets together tell.
-func (s *Serve) fits() error {
+// gitHubFits looks at what the keys, the flags and the secrets together tell.
+func (s *Serve) gitHubFits() Problems {
 	var out Problems
-	bad := func(line int, key, format string, args ...any) {
-		out = append(out, Problem{File: s.File, Line: line, Key: key, Text: fmt.Sprintf(format, args...)})
+	bad := func(line int, key, text string) {
+		out = append(out, Problem{File: s.File, Line: line, Key: key, Text: text})
 	}
-	g, st := s.GitHub, s.State
+	g := s.GitHub
 	switch {
 	case !g.PrivateKey.IsZero() && !g.Token.IsZero():
 		bad(max(g.token.line, g.privateKey.line), "github", "an App's private key and a token exclude each other")
@@ -206,19 +205,26 @@ func (s *Serve) fits() error {
 	if s.PublicURL == "" {
 		bad(0, "public_url", "is missing; reports link to it")
 	}
+	return out
+}
+
+// stateFits looks at what the keys of state and their flags together tell.
+func (s *Serve) stateFits() Problems {
+	var out Problems
+	bad := func(key, text string) {
+		out = append(out, Problem{File: s.File, Line: s.State.line, Key: key, Text: text})
+	}
+	st := s.State
 	switch {
 	case st.Dir == "" && st.NATS == "":
-		bad(st.line, "state", "want dir for the embedded state, or nats for an external server")
+		bad("state", "want dir for the embedded state, or nats for an external server")
 	case st.Dir != "" && st.NATS != "":
-		bad(st.line, "state", "dir (embedded) and nats (external) exclude each other")
+		bad("state", "dir (embedded) and nats (external) exclude each other")
 	case st.NATS == "" && st.Credentials != "":
-		bad(st.line, "state.credentials_file", "belongs to nats; the embedded state needs none")
+		bad("state.credentials_file", "belongs to nats; the embedded state needs none")
 	}
 	if (st.TLSCert == "") != (st.TLSKey == "") {
-		bad(st.line, "state", "tls_cert_file and tls_key_file belong together")
+		bad("state", "tls_cert_file and tls_key_file belong together")
 	}
-	if len(out) > 0 {
-		return out
-	}
-	return nil
+	return out
 }

@@ -294,6 +294,21 @@ func TestGitHubEnterpriseServerKeepsDeliveriesForAWeek(t *testing.T) {
 	}
 }
 
+func TestACommandThatNeedsTheStateAloneReadsNoSecret(t *testing.T) {
+	dir := folder(t, map[string]string{"serve.yaml": documented}) // no app.pem, no secret
+	path := filepath.Join(dir, "serve.yaml")
+	s, err := LoadState(path, ServeFlags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.Pool("default"); !ok || s.State.Dir != "/var/lib/prbench" || !s.GitHub.WebhookSecret.IsZero() {
+		t.Errorf("got %+v", s)
+	}
+	if _, err := LoadState(path, ServeFlags{StateDir: dir, NATS: "tls://a:4222"}); err == nil || !strings.Contains(err.Error(), "exclude each other") {
+		t.Errorf("want the two kinds of state refused, got %v", err)
+	}
+}
+
 func TestASecretCannotBePrinted(t *testing.T) {
 	const hidden = "hunter2-do-not-show"
 	s := Serve{GitHub: GitHub{Token: NewSecret(hidden), token: secretSource{inline: NewSecret(hidden)}}}
