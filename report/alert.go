@@ -37,27 +37,26 @@ func (r *Report) varianceAlert() string {
 
 // otherWarnings lists what is wrong with the whole measurement, beside what
 // has its own place above.
-func (r *Report) otherWarnings() string {
-	var b strings.Builder
-	n := 0
+func (r *Report) otherWarnings(budget int) string {
+	var lines []string
 	for _, w := range r.Warnings {
 		switch w.Code {
 		case codeIncomplete, codeMissingSide, codeOutdated:
 			continue
 		}
-		if n++; n > warningsMost {
-			b.WriteString("- and more\n")
-			break
-		}
-		fmt.Fprintf(&b, "- %s: %s\n", w.Code, codeUnsafe(w.Text))
+		lines = append(lines, fmt.Sprintf("- %s: %s", w.Code, codeUnsafe(w.Text)))
 	}
-	for _, note := range r.About.Notes[:min(len(r.About.Notes), warningsMost)] {
+	for _, note := range r.About.Notes {
 		if !strings.HasPrefix(note, harnessNote) {
-			fmt.Fprintf(&b, "- note: %s\n", codeUnsafe(shorten(Visible(note), 300)))
+			lines = append(lines, "- note: "+codeUnsafe(shorten(Visible(note), 300)))
 		}
 	}
-	if b.Len() == 0 {
+	if len(lines) == 0 {
 		return ""
 	}
-	return "What else to know:\n" + b.String() + "\n"
+	text, n := cutLines(lines, budget)
+	if left := len(lines) - n; left > 0 {
+		text += fmt.Sprintf("\n- and %d more", left)
+	}
+	return "What else to know:\n" + text + "\n\n"
 }

@@ -59,6 +59,14 @@ func (s *Series) Side(side job.SideName) *Values {
 	return &s.Old
 }
 
+// attempted is the number of pairs that were begun, as far as it is known.
+func (s *Series) attempted() int {
+	if s == nil {
+		return 0
+	}
+	return max(s.Attempted, len(s.Old.Value), len(s.New.Value))
+}
+
 // LossKind sorts the ways in which a benchmark process ends badly.
 type LossKind string
 

@@ -49,7 +49,7 @@ func Failure(a About, o job.Outcome) string {
 		b.WriteString(Fence(tail, "text") + "\n")
 	}
 	b.WriteString(lostTries(a))
-	b.WriteString(r.otherWarnings())
+	b.WriteString(r.otherWarnings(warningBytes))
 	b.WriteString(r.recipe(0))
 	b.WriteString(details("The machine", hostLines(withHost(a, o))))
 	if a.Page != "" {

@@ -59,7 +59,11 @@ func (r *Report) ledger(budget int) string {
 		if e.Page != "" {
 			result = fmt.Sprintf("%s ([report](%s))", result, e.Page)
 		}
-		line := fmt.Sprintf("| %d | %s | %s | %s |\n", e.Attempt, e.Finished.UTC().Format("2006-01-02 15:04 UTC"), strings.ReplaceAll(Visible(e.Runs), "|", "/"), result)
+		finished := ""
+		if !e.Finished.IsZero() {
+			finished = e.Finished.UTC().Format("2006-01-02 15:04 UTC")
+		}
+		line := fmt.Sprintf("| %d | %s | %s | %s |\n", e.Attempt, finished, codeUnsafe(strings.ReplaceAll(shorten(Visible(e.Runs), 40), "|", "/")), result)
 		if b.Len()+len(line) > budget {
 			break
 		}

@@ -17,7 +17,9 @@ func percent(x float64) string {
 		return notAvailable
 	case math.IsInf(x, 0):
 		return strconv.FormatFloat(x, 'f', -1, 64) + " %"
-	case x != 0 && math.Abs(x)*100 < .005:
+	case x == 0:
+		return "0.00 %" // also for a negative zero
+	case math.Abs(x)*100 < .005:
 		return "<0.01 %"
 	}
 	return strconv.FormatFloat(x*100, 'f', 2, 64) + " %"

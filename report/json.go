@@ -13,8 +13,11 @@ import (
 // optional is a number of the JSON report; what does not exist is null.
 type optional float64
 
-// MarshalJSON writes null for NaN and ±Inf.
+// MarshalJSON writes null for NaN and ±Inf, and no negative zero.
 func (x optional) MarshalJSON() ([]byte, error) {
+	if x == 0 {
+		return []byte("0"), nil
+	}
 	if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
 		return []byte("null"), nil
 	}

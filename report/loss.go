@@ -35,9 +35,9 @@ func lossText(r job.Run) string {
 func lossSentence(l Loss) string {
 	where := ""
 	if l.Case != "" {
-		where = " of " + Visible(l.Case)
+		where = " of " + shorten(Visible(l.Case), nameColumns)
 	}
-	how := Visible(l.Text)
+	how := shorten(Visible(l.Text), nameColumns)
 	if l.Count > 1 {
 		how = "the first: " + how
 	}

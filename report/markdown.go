@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,26 +17,22 @@ const MaxMarkdown = 60_000
 
 // How much of the whole the parts that grow with the data may take.
 const (
-	answerBytes = 9_000
-	tableBytes  = 34_000
-	nameColumns = 110 // of a name in the table
+	answerBytes  = 9_000
+	tableBytes   = 34_000
+	warningBytes = 6_000
+	spareBytes   = 3_000 // for what frames the table, and a first fold
+	nameColumns  = 110   // of a name in the table
 )
 
 // Markdown writes the report for a comment: the answer first, then what stands
 // behind it. It is never longer than MaxMarkdown bytes, cut at a row with every
 // block closed and a link to the whole.
 func (r *Report) Markdown() string {
-	var b strings.Builder
-	b.WriteString("### " + capital(r.Headline()) + "\n\n")
-	b.WriteString(r.header())
-	b.WriteString(r.notices())
-	b.WriteString(r.answers())
-	b.WriteString(r.varianceAlert())
-	b.WriteString(r.table(tableBytes))
-	b.WriteString(r.manyComparisons())
-	b.WriteString(r.otherWarnings())
-	rest := r.folded(MaxMarkdown - b.Len())
-	return b.String() + rest
+	head := "### " + capital(r.Headline()) + "\n\n" + r.header() + r.notices() + r.answers() + r.varianceAlert()
+	tail := r.manyComparisons() + r.otherWarnings(warningBytes)
+	table := r.table(min(tableBytes, MaxMarkdown-len(head)-len(tail)-spareBytes))
+	text := head + table + tail
+	return text + r.folded(MaxMarkdown-len(text))
 }
 
 func capital(s string) string {
@@ -190,11 +187,15 @@ func codeNames(names []string, most int) string {
 	return text
 }
 
+// unsafe finds in a sentence what Markdown or GitHub would take for markup, a
+// mention, a reference, an emoji or a formula.
+var unsafe = regexp.MustCompile("[`*_\\[\\]<>@#&|\\\\~!$]|://|(?i)www\\.|\\bgh-[0-9]|\\b[0-9a-f]{7,}\\b|:[a-z0-9+-]+:")
+
 // codeUnsafe keeps a sentence of ours readable, and puts it into inline code
-// where foreign text in it could be taken for Markdown.
+// where foreign text in it could be taken for more than text.
 func codeUnsafe(s string) string {
-	if strings.ContainsAny(s, "`*_[]<>@#&|\\~!") || strings.Contains(s, "://") || strings.Contains(strings.ToLower(s), "www.") {
-		return Code(s)
+	if v := Visible(s); v != s || unsafe.MatchString(s) {
+		return Code(v)
 	}
 	return s
 }

@@ -23,7 +23,7 @@ var tokenShapes = []*regexp.Regexp{
 	regexp.MustCompile(`()(?:glpat-[A-Za-z0-9_-]{8,}|npm_[A-Za-z0-9]{20,}|xox[abposr]-[A-Za-z0-9-]{8,}|A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,})`),
 	// Seeds of nkeys.
 	regexp.MustCompile(`()\bS[ACNOPUX][A-Z2-7]{56}\b`),
-	regexp.MustCompile(`(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`),
+	regexp.MustCompile(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`),
 	// A password in an address.
 	regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:)[^\s/@]+`),
 	regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?)(?:(?:basic|bearer|token|digest|negotiate)\s+)?[^\s"',;]+`),
@@ -35,7 +35,7 @@ var tokenShapes = []*regexp.Regexp{
 var tokenContexts = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:set-)?cookie["']?\s*:\s*)[^\r\n]+`),
 	regexp.MustCompile(`(?i)(\bbasic\s+)[A-Za-z0-9+/]{16,}=*`),
-	regexp.MustCompile(`(?i)([a-z0-9_]*(?:secret|passwd|password|token|api_?key|private_?key|access_?key)["']?\s*[:=]\s*["']?)[^\s"',;&]{6,}`),
+	regexp.MustCompile(`(?i)([a-z0-9_]*(?:secret|passwd|password|token|api_?key|private_?key|access_?key)["']?\s*[:=]\s*["']?)[^\s"',;&@]{6,}`),
 }
 
 // Mask replaces whatever in s looks like a credential by "***". Everything that

@@ -47,8 +47,10 @@ func longestRun(s string, b byte) int {
 
 // shorten cuts the middle out of a text that is wider than most columns. The
 // ends of benchmark names tell most: the file in front, the parameters behind.
+// Characters that take no column are bounded too: the result has at most four
+// bytes a column.
 func shorten(s string, most int) string {
-	if displayWidth(s) <= most {
+	if displayWidth(s) <= most && len(s) <= 4*most {
 		return s
 	}
 	keep := most - 1
@@ -56,7 +58,7 @@ func shorten(s string, most int) string {
 	i, w := 0, 0
 	for i < len(s) {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if w += runeWidth(r); w > front {
+		if w += runeWidth(r); w > front || i+n > 4*front {
 			break
 		}
 		i += n
@@ -64,7 +66,7 @@ func shorten(s string, most int) string {
 	j, w := len(s), 0
 	for j > i {
 		r, n := utf8.DecodeLastRuneInString(s[:j])
-		if w += runeWidth(r); w > back {
+		if w += runeWidth(r); w > back || len(s)-j+n > 4*back {
 			break
 		}
 		j -= n

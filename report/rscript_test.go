@@ -105,22 +105,32 @@ func plainCells(table string) [][]string {
 }
 
 func TestTextIsLaidOutAsRPrintsADataFrame(t *testing.T) {
-	for name, names := range map[string][]string{
-		"plain":                {"fs/a.js n=1", "fs/b.js n=22"},
-		"wide and combined":    {"e\u0301", "ö", "漢字 n=1", "😀 x"},
-		"backslash and quotes": {`a\b "q"`, `it's`},
-		"controls":             {"a\x01b\x1b[31mred", "line\nend", "tab\tbed", "\x7f"},
-		"exactly fitting":      {"a", strings.Repeat("x", 147)},
-		"one column wraps":     {"a", strings.Repeat("x", 148)},
-		"most columns wrap":    {"a", strings.Repeat("y", 170)},
-		"wider than the page":  {"a", strings.Repeat("z", 230)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, _, _ := strings.Cut(textOf(t, analyse(t, namedSamples(names), report.Options{})), "\n\n")
-			plain := []string{"n0", "n1", "n2", "n3"}[:len(names)]
-			rows := plainCells(textOf(t, analyse(t, namedSamples(plain), report.Options{})))
-			want := rscript(t, "frame.R", frameInput(names, rows))
-			if diff := cmp.Diff(want, got+"\n"); diff != "" {
+	tables := []struct {
+		what  string
+		names []string // sorted
+	}{
+		{"plain", []string{"fs/a.js n=1", "fs/b.js n=22"}},
+		{"wide and combined", []string{"e\u0301", "ö", "漢字 n=1", "😀 x"}},
+		{"backslash and quotes", []string{`a\b "q"`, `it's`}},
+		{"controls", []string{"a\x01b\x1b[31mred", "line\nend", "tab\tbed", "\x7f"}},
+		{"exactly fitting", []string{"a", strings.Repeat("x", 147)}},
+		{"one column wraps", []string{"a", strings.Repeat("x", 148)}},
+		{"most columns wrap", []string{"a", strings.Repeat("y", 170)}},
+		{"wider than the page", []string{"a", strings.Repeat("z", 230)}},
+	}
+	var in strings.Builder
+	var got []string
+	for _, table := range tables {
+		text, _, _ := strings.Cut(textOf(t, analyse(t, namedSamples(table.names), report.Options{})), "\n\n")
+		got = append(got, text)
+		plain := []string{"n0", "n1", "n2", "n3"}[:len(table.names)]
+		in.WriteString(frameInput(table.names, plainCells(textOf(t, analyse(t, namedSamples(plain), report.Options{})))))
+		in.WriteString("====\n")
+	}
+	want := strings.Split(rscript(t, "frame.R", in.String()), "\n====\n")
+	for i, table := range tables {
+		t.Run(table.what, func(t *testing.T) {
+			if diff := cmp.Diff(want[i], got[i]); diff != "" {
 				t.Errorf("R (-) and the text table (+) differ:\n%s", diff)
 			}
 		})

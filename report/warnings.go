@@ -216,11 +216,11 @@ func (r *Report) reportWarnings(d *Data, o Options) []Warning {
 		add(codeNotInterleaved, "the sides ran one after the other: whatever changed on the machine in between counts as a difference")
 	}
 	for _, why := range o.About.Host.Unfit {
-		add(codeHostUnfit, "the machine was unfit for a verdict of safety: %s", Visible(why))
+		add(codeHostUnfit, "the machine was unfit for a verdict of safety: %s", shorten(Visible(why), 200))
 	}
 	for _, n := range o.About.Notes {
 		if strings.HasPrefix(n, harnessNote) {
-			add(codeHarness, "%s", Visible(n))
+			add(codeHarness, "%s", shorten(Visible(n), 500))
 		}
 	}
 	if o.About.Outdated {
@@ -255,18 +255,29 @@ func repeatText(d stats.Design) string {
 		n, short(stats.FalseStarRisk(n, d.Alpha)))
 }
 
+// lossesNamed is how many kinds of lost runs a warning names.
+const lossesNamed = 5
+
 // incompleteText says what is missing from the measurement.
 func (r *Report) incompleteText(d *Data, a About) string {
 	var parts []string
 	if a.Stopped != nil {
 		parts = append(parts, "the run was stopped")
 	}
-	for _, l := range d.Losses {
+	for i, l := range d.Losses {
+		if i == lossesNamed {
+			parts = append(parts, fmt.Sprintf("and %d more kinds of failure", len(d.Losses)-i))
+			break
+		}
 		parts = append(parts, lossSentence(l))
 	}
-	unjudged := 0
+	unjudged, attempted := 0, 0
 	for _, row := range r.Rows {
 		unjudged = max(unjudged, row.Stat.Unjudged)
+		attempted = max(attempted, row.series.attempted())
+	}
+	if a.Planned > 0 && !r.Design.Adaptive() && attempted < a.Planned {
+		parts = append(parts, fmt.Sprintf("%d of %s were measured", attempted, plural(a.Planned, "planned pair", "planned pairs")))
 	}
 	if unjudged > 0 {
 		parts = append(parts, fmt.Sprintf("up to %s after the last completed look are kept and not judged", plural(unjudged, "pair", "pairs")))
@@ -307,7 +318,7 @@ func unitsDiffer(rows []*Row) []string {
 func nameList(names []string, most int) string {
 	var shown []string
 	for _, n := range names[:min(len(names), most)] {
-		shown = append(shown, Visible(n))
+		shown = append(shown, shorten(Visible(n), nameColumns))
 	}
 	if len(names) > most {
 		shown = append(shown, fmt.Sprintf("and %d more", len(names)-most))
@@ -319,5 +330,5 @@ func firstQuoted(quoted []string) string {
 	if len(quoted) == 0 {
 		return ""
 	}
-	return ", the first: " + strconv.Quote(Visible(quoted[0]))
+	return ", the first: " + strconv.Quote(shorten(Visible(quoted[0]), 200))
 }
