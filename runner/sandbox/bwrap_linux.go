@@ -95,7 +95,7 @@ func systemBinds(expose []string) []string {
 }
 
 // arguments are bubblewrap's options for c, which it reads from a descriptor. dataFD is the number of the first descriptor that holds a
-// file of written.
+// file of written; the system call filter, if there is one, comes after them.
 func (s *Sandbox) arguments(c Command, dataFD int) []string {
 	args := []string{
 		"--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL", "--clearenv", "--new-session", "--die-with-parent",
@@ -104,6 +104,9 @@ func (s *Sandbox) arguments(c Command, dataFD int) []string {
 	args = append(args, s.sys.binds...)
 	for i, f := range written {
 		args = append(args, "--perms", "0444", "--file", strconv.Itoa(dataFD+i), f.name)
+	}
+	if s.sys.filter != nil {
+		args = append(args, "--seccomp", strconv.Itoa(dataFD+len(written)))
 	}
 	args = append(args, "--proc", "/proc", "--dev", "/dev")
 	for _, dir := range []string{"/dev/shm", "/tmp"} {

@@ -150,7 +150,6 @@ func (l *leaf) makeV2(cfg Config, cpus []int) error {
 		}
 	}
 	if l.g.controllers["pids"] {
-		// bubblewrap itself is two processes.
 		if err := write(d, "pids.max", cfg.Pids); err != nil {
 			return err
 		}

@@ -16,6 +16,9 @@
 //   - /tmp and /dev/shm in memory, new and empty for each run; /proc of its own pid namespace; the harmless devices;
 //   - a loopback interface of its own and no other network.
 //
+// A system call filter closes what namespaces leave open: sockets outside of the network namespace (vsock and the like), io_uring, which
+// makes them unseen, and the kernel's key rings. Everything else is allowed.
+//
 // Its environment is what the Command names and nothing else, its standard input is /dev/null, and no other descriptor reaches it.
 //
 // # Who it is on the host
@@ -31,6 +34,12 @@
 // Memory, processes and CPUs are limited by a delegated cgroup v2, else by cgroup v1 hierarchies that the runner may write, else by
 // resource limits; [Sandbox.Facts] says which. bubblewrap is held at a gate before it starts the payload, until the limits are in
 // force. What runs into a limit is told by [Outcome].LimitHit.
+//
+// # The runner's process
+//
+// While a run lasts, the process that called Run is a child subreaper, so that it can wait for the first process of the payload's
+// namespace: when that is reaped, all others are gone, and what they used is known. A root runner needs the capabilities to change
+// ids, owners and to kill (CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_KILL) and, for control groups, write access to its own.
 //
 // # The kind none
 //

@@ -30,7 +30,7 @@ type Config struct {
 	Private []string
 	// Memory is the most that one run may hold, in bytes, its files in /tmp included.
 	Memory int64
-	// Pids is the most processes and threads of one run.
+	// Pids is the most processes and threads of one run, the one or two of bubblewrap included.
 	Pids int
 	// CPUs is a list such as "1" or "2-3,6" that payloads are pinned to; empty for all.
 	CPUs string

@@ -148,7 +148,7 @@ func (l *launch) liveBwrap(stdout, stderr *os.File, started chan<- error) {
 	l.proc.end = l.endBwrap(first, reports)
 }
 
-// prepareBwrap makes the command with its descriptors: 3 options, 4 status, 5 gate, 6… files of /etc.
+// prepareBwrap makes the command with its descriptors: 3 options, 4 status, 5 gate, 6… files of /etc and the filter.
 func (l *launch) prepareBwrap(stdout, stderr *os.File) (status *os.File, err error) {
 	const statusFD, gateFD, dataFD = 4, 5, 6
 	options, err := memory("options", joinNUL(l.s.arguments(l.c, dataFD)))
@@ -168,8 +168,15 @@ func (l *launch) prepareBwrap(stdout, stderr *os.File) (status *os.File, err err
 	}
 	l.gate = gate
 	l.child = append(l.child, gateR)
+	var data [][]byte
 	for _, f := range written {
-		m, err := memory("etc", []byte(f.text))
+		data = append(data, []byte(f.text))
+	}
+	if l.s.sys.filter != nil {
+		data = append(data, l.s.sys.filter)
+	}
+	for _, b := range data {
+		m, err := memory("data", b)
 		if err != nil {
 			status.Close()
 			return nil, err

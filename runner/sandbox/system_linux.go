@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,7 @@ type system struct {
 	bwrap   string
 	binds   []string // bubblewrap arguments that are the same for every run: the system's directories
 	groups  *groups  // nil where there is no usable cgroup
+	filter  []byte   // of system calls
 	limiter []string // begins the payload's command line
 }
 
@@ -34,6 +36,9 @@ func (s *Sandbox) setup(ctx context.Context) error {
 		return err
 	}
 	s.sys.binds = systemBinds(s.cfg.Expose)
+	if s.sys.filter = encode(program(runtime.GOARCH)); s.sys.filter == nil {
+		s.facts.Notes = append(s.facts.Notes, "no system call filter for "+runtime.GOARCH+": payloads may open sockets that belong to no network namespace")
+	}
 	o, err := s.run(ctx, Command{Argv: []string{"/usr/bin/env", "true"}, Dir: "/tmp", LogTail: 4 << 10, LineLimit: 4 << 10})
 	if err == nil && !o.OK() {
 		err = fmt.Errorf("a trial run left with %d (%s%s): %q", o.Exit, o.Signal, o.LimitHit, o.LogTail)
