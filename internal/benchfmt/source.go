@@ -14,6 +14,16 @@ func newSource(r io.Reader, e *env) (source, error) {
 		return newNode(r, e), nil
 	case job.FormatGo:
 		return newGo(r, e), nil
+	case job.FormatGoogleBench:
+		return newGoogleBench(r, e), nil
+	case job.FormatHyperfine:
+		return newHyperfine(r, e), nil
+	case job.FormatJMH:
+		return newJMH(r, e), nil
+	case job.FormatPytest:
+		return newPytest(r, e), nil
+	case job.FormatCriterion:
+		return newCriterion(r, e), nil
 	case job.FormatNodeCSV, job.FormatCSV:
 		return newCSV(r, e), nil
 	}
