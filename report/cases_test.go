@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/report/stats"
@@ -201,3 +202,69 @@ func TestManyBenchmarksFitWithTheWorstFirst(t *testing.T) {
 }
 
 func percentOf(row *report.Row) string { return fmt.Sprintf("%.2f %%", row.Stat.Improvement*100) }
+
+// readPair reads the files of both sides with the product's reader.
+func readPair(t *testing.T, format job.Format, name string) *report.Data {
+	t.Helper()
+	c := report.NewCollector()
+	for _, side := range []job.SideName{job.Old, job.New} {
+		path := fmt.Sprintf("testdata/cases/%s.%s.json", name, side)
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rd := benchfmt.NewReader(f, path, benchfmt.Options{Format: format, Side: side})
+		for rd.Scan() {
+			c.AddRecord(rd.Record())
+		}
+		if err := rd.Err(); err != nil {
+			t.Fatal(err)
+		}
+		c.EndFile(rd.Properties(), rd.Problems())
+		f.Close()
+	}
+	return c.Data()
+}
+
+func TestTheSameTimeInAnotherUnitIsCompared(t *testing.T) {
+	r := analyse(t, readPair(t, job.FormatGoogleBench, "other-time-unit"), report.Options{Independent: true})
+	if len(r.Rows) != 1 {
+		t.Fatalf("%d rows, aggregates are no benchmarks", len(r.Rows))
+	}
+	if s := r.Rows[0].Stat; percentOf(r.Rows[0]) != "-3.03 %" || s.Stars != "***" || math.Abs(s.P-5.2e-5) > 1e-6 {
+		t.Errorf("%s %s p=%v", percentOf(r.Rows[0]), s.Stars, s.P)
+	}
+	if w := fmt.Sprint(r.Warnings); strings.Contains(w, "units-differ") {
+		t.Errorf("warnings: %s", w)
+	}
+}
+
+func TestASlowFirstRunIsNamedAndNoRegression(t *testing.T) {
+	r := analyse(t, readPair(t, job.FormatHyperfine, "slow-first-run"), report.Options{})
+	row := r.Rows[0]
+	if percentOf(row) != "-26.48 %" || math.Abs(row.Stat.P-.34) > .005 || row.Stat.Stars != "" || math.Abs(row.Stat.Accuracy[0]-.599) > .0005 {
+		t.Errorf("%s, p=%v, %q, ±%v", percentOf(row), row.Stat.P, row.Stat.Stars, row.Stat.Accuracy[0])
+	}
+	if row.Verdict == stats.Regression || row.Verdict == stats.Slower {
+		t.Errorf("verdict %s", row.Verdict)
+	}
+	md := r.Markdown()
+	contains(t, md, "outliers", "run 1", "not-interleaved")
+}
+
+func TestAngleBracketsInNamesAreSeen(t *testing.T) {
+	r := analyse(t, readPair(t, job.FormatGoogleBench, "angle-brackets"), report.Options{})
+	md := r.Markdown()
+	contains(t, md, "Parser<AlertId>", "Parser<BatteryStatus>")
+	checkHarmless(t, md)
+	a, b := row(t, r, "Parser<AlertId>"), row(t, r, "Parser<BatteryStatus>")
+	if percentOf(a) != "-0.15 %" || a.Stat.Stars != "" || percentOf(b) != "-14.27 %" || b.Stat.Stars != "***" || math.Abs(b.Stat.P-.0002) > .00005 {
+		t.Errorf("%s %q, %s %q p=%v", percentOf(a), a.Stat.Stars, percentOf(b), b.Stat.Stars, b.Stat.P)
+	}
+	if b.Verdict != stats.NoVerdict || !strings.Contains(md, "within-process") {
+		t.Error("repetitions of one process got a verdict")
+	}
+	if i := analyse(t, readPair(t, job.FormatGoogleBench, "angle-brackets"), report.Options{Independent: true}); row(t, i, "Parser<BatteryStatus>").Warnings != nil && row(t, i, "Parser<BatteryStatus>").Warnings[0].Code == "within-process" {
+		t.Error("--independent is not believed")
+	}
+}

@@ -273,7 +273,9 @@ func (r *Report) incompleteText(d *Data, a About) string {
 	}
 	unjudged, attempted := 0, 0
 	for _, row := range r.Rows {
-		unjudged = max(unjudged, row.Stat.Unjudged)
+		if row.Stat.Look > 0 {
+			unjudged = max(unjudged, row.Stat.Unjudged)
+		}
 		attempted = max(attempted, row.series.attempted())
 	}
 	if a.Planned > 0 && !r.Design.Adaptive() && attempted < a.Planned {

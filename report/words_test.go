@@ -1,0 +1,145 @@
+package report_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report"
+	"github.com/prbench/prbench/report/stats"
+)
+
+var counted = regexp.MustCompile(`(?:^|, )(\d+) `)
+
+// headlineSum adds up the counts of a headline, without what comes after ";".
+func headlineSum(t *testing.T, headline string) int {
+	t.Helper()
+	sum := 0
+	line, _, _ := strings.Cut(headline, ";")
+	for _, m := range counted.FindAllStringSubmatch(line, -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+func TestTheHeadlineAddsUpToWhatWasCompared(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for i := range 50 {
+		c := report.NewCollector()
+		for b := range 1 + rng.IntN(12) {
+			shift, cv := 1+.04*rng.NormFloat64(), .001+.05*rng.Float64()
+			measured(c, rng, fmt.Sprint("b", b), []string{"ops/s", "ns/op", "allocs/op"}[rng.IntN(3)], 1000, 1000*shift, cv*float64(rng.IntN(2)), 5+rng.IntN(20))
+		}
+		r := analyse(t, c.Data(), report.Options{})
+		total := 0
+		for _, n := range r.Summary.ByVerdict {
+			total += n
+		}
+		if none := r.Summary.ByVerdict[stats.NoVerdict]; total != r.Summary.Compared || none < total && headlineSum(t, r.Headline()) != r.Summary.Compared {
+			t.Errorf("round %d: %q for %d compared, %v", i, r.Headline(), r.Summary.Compared, r.Summary.ByVerdict)
+		}
+	}
+}
+
+func TestHeadlinesSayWhatIsMissing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	few := report.NewCollector()
+	measured(few, rng, "a", "ops/s", 100, 90, .01, 3)
+	measured(few, rng, "b", "ops/s", 100, 80, .01, 3)
+	measured(few, rng, "c", "ops/s", 100, 95, .01, 3)
+	r := analyse(t, few.Data(), report.Options{})
+	if got := r.Headline(); got != "no verdict: 3 runs, 5 needed" {
+		t.Errorf("three runs: %q", got)
+	}
+	var order []string
+	for _, row := range r.Rows {
+		order = append(order, row.Benchmark)
+	}
+	if fmt.Sprint(order) != "[b a c]" {
+		t.Errorf("rows without a verdict are not sorted by their change: %v", order)
+	}
+	adaptive := report.NewCollector()
+	measured(adaptive, rng, "a", "ops/s", 100, 90, .01, 6)
+	if got := analyse(t, adaptive.Data(), report.Options{Looks: []int{8, 15}}).Headline(); got != "no verdict: stopped before the first planned look" {
+		t.Errorf("no look: %q", got)
+	}
+	if got := analyse(t, &report.Data{}, report.Options{}).Headline(); got != "no benchmark could be compared" {
+		t.Errorf("nothing: %q", got)
+	}
+}
+
+func TestTheVerdictIsThatOfAllAttemptsTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	first, second, third := report.NewCollector(), report.NewCollector(), report.NewCollector()
+	measured(first, rng, "a", "ops/s", 1000, 1000, .02, 30)
+	measured(second, rng, "a", "ops/s", 1000, 1000, .02, 30)
+	measured(third, rng, "a", "ops/s", 1000, 1200, .02, 30)
+	one := analyse(t, first.Data(), report.Options{Attempt: 1})
+	two := analyse(t, second.Data(), report.Options{Attempt: 2, Earlier: []report.Attempt{one.AsAttempt()}})
+	if i, own := two.Rows[0].Interval, two.Rows[0].Stat.Interval; i[1]-i[0] > own[1]-own[0] {
+		t.Errorf("two attempts leave more than one: %v, %v", i, own)
+	}
+	contains(t, two.Markdown(), "2 attempts; chance of any false star on an unchanged benchmark ≤ 7.5 %")
+	three := analyse(t, third.Data(), report.Options{Attempt: 3, Earlier: []report.Attempt{one.AsAttempt(), two.AsAttempt()}})
+	if row := three.Rows[0]; row.Verdict != stats.Inconclusive || !strings.Contains(three.Markdown(), "attempts contradict each other") {
+		t.Errorf("contradiction: %s", row.Verdict)
+	}
+}
+
+func TestUnitsThatDifferAreNotCompared(t *testing.T) {
+	c := report.NewCollector()
+	for i := range 6 {
+		c.Add(job.Old, job.Sample{Benchmark: "a", Unit: "widgets", Value: float64(10 + i)}, i)
+		c.Add(job.New, job.Sample{Benchmark: "a", Unit: "gadgets", Value: float64(10 + i)}, i)
+	}
+	r := analyse(t, c.Data(), report.Options{})
+	if r.Summary.Compared != 0 {
+		t.Errorf("compared %d", r.Summary.Compared)
+	}
+	contains(t, r.Markdown(), "units-differ")
+}
+
+func TestARateBesideATimeCountsOnce(t *testing.T) {
+	r := analyse(t, mixed(), report.Options{})
+	if r.Summary.Compared != 11 {
+		t.Errorf("compared %d of 12 two-sided rows, want 11", r.Summary.Compared)
+	}
+	if n := strings.Count(r.Markdown(), "(not counted)"); n != 1 {
+		t.Errorf("%d rows are marked as not counted", n)
+	}
+}
+
+func TestAMoreExpensiveAllocationIsWorseAndNotSlower(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 10))
+	c := report.NewCollector()
+	measured(c, rng, "a", "B/op", 100, 120, .001, 10)
+	r := analyse(t, c.Data(), report.Options{})
+	if w := r.Rows[0].Words; w != "worse by >2 %" {
+		t.Errorf("words %q", w)
+	}
+}
+
+func TestEveryVerdictHasItsOwnWords(t *testing.T) {
+	seen := map[string]stats.Verdict{}
+	r := analyse(t, mixed(), report.Options{})
+	for _, row := range r.Rows {
+		if row.OnlyOn != "" {
+			continue
+		}
+		if v, ok := seen[row.Words]; ok && v != row.Verdict {
+			t.Errorf("%q says both %q and %q", row.Words, v, row.Verdict)
+		}
+		seen[row.Words] = row.Verdict
+	}
+	if len(seen) < 7 {
+		t.Errorf("only %d different words: %v", len(seen), seen)
+	}
+}
