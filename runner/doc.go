@@ -1,0 +1,147 @@
+// Package runner does what a job asks for on this machine: it brings both
+// commits here, builds each in the sandbox, runs their benchmarks in pairs, and
+// hands every finished run on.
+//
+// Run is the service of a machine that takes jobs from serve; Compare does the
+// same with two commits of a local repository. Both share one execution. All
+// that is foreign runs in the sandbox; this process stays outside of it and
+// keeps no credential once the sources are here.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/measure"
+	"github.com/prbench/prbench/runner/sandbox"
+	"github.com/prbench/prbench/runner/source"
+)
+
+// execution is one try of one comparison.
+type execution struct {
+	box *sandbox.Sandbox
+	// dir is the try's own directory, which the sandbox's user may pass through.
+	dir      string
+	spec     job.Spec
+	name     string // of this machine, for the report
+	stopper  measure.Stopper
+	sink     func(job.Run) error
+	progress func(job.Progress)
+	log      *slog.Logger
+
+	pair  *source.Pair
+	notes []string
+}
+
+func (e *execution) tree(side job.SideName) string { return filepath.Join(e.dir, string(side)) }
+
+func (e *execution) phase(p job.Phase) {
+	if e.progress != nil {
+		e.progress(job.Progress{Phase: p})
+	}
+	e.log.Info("job phase", "phase", p)
+}
+
+// checkout writes both sides. No foreign code has run before it returns. A
+// *source.Refused says what cannot be had.
+func (e *execution) checkout(ctx context.Context) (source.Plan, error) {
+	e.notes = append(e.notes, e.pair.Notes...)
+	var globs []string
+	for _, s := range e.spec.Suites {
+		globs = append(globs, s.Harness...)
+	}
+	slices.Sort(globs)
+	plan, err := e.pair.Plan(ctx, slices.Compact(globs), e.spec.Harness)
+	if err != nil {
+		return plan, err
+	}
+	e.notes = append(e.notes, plan.Notes...)
+	for _, side := range []job.SideName{job.Old, job.New} {
+		if err := e.write(ctx, plan, side); err != nil {
+			return plan, err
+		}
+	}
+	return plan, nil
+}
+
+func (e *execution) write(ctx context.Context, plan source.Plan, side job.SideName) error {
+	notes, err := e.pair.Write(ctx, plan, side, e.tree(side), source.Content{History: e.spec.History, LFS: e.spec.LFS})
+	e.notes = append(e.notes, notes...)
+	if err != nil {
+		return err
+	}
+	return e.box.Own(ctx, e.tree(side))
+}
+
+// buildAndMeasure does the rest of the work on written sides.
+func (e *execution) buildAndMeasure(ctx context.Context, plan source.Plan) job.Outcome {
+	for _, side := range []job.SideName{job.Old, job.New} {
+		if out := e.build(ctx, plan, side); out != nil {
+			return e.complete(*out)
+		}
+	}
+	dir := filepath.Join(e.dir, "runs")
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		return e.complete(job.Outcome{Kind: job.Fault, Text: "make the folder of the runs: " + err.Error()})
+	}
+	e.phase(job.PhaseMeasure)
+	before := takeReading(hostRoot)
+	out, err := measure.Run(ctx, measure.Options{Exec: e.box, Old: e.tree(job.Old), New: e.tree(job.New), Dir: dir,
+		Spec: e.spec, Sink: e.sink, Progress: e.progress, Stopper: e.stopper})
+	if err != nil {
+		out = job.Outcome{Kind: job.Fault, Text: err.Error()}
+	}
+	out.Host = hostFacts(hostRoot, e.name, e.box.Facts())
+	out.Host.Unfit, out.Host.Warn = judge(append(Fitness(), before.since(takeReading(hostRoot))...))
+	return e.complete(out)
+}
+
+// complete adds what is known of every end.
+func (e *execution) complete(o job.Outcome) job.Outcome {
+	if o.Host.Name == "" {
+		o.Host = hostFacts(hostRoot, e.name, e.box.Facts())
+	}
+	o.Notes = append(slices.Clone(e.notes), o.Notes...)
+	return o
+}
+
+// sourceOutcome sorts the error of a fetch or checkout.
+func sourceOutcome(err error) job.Outcome {
+	var refused *source.Refused
+	if errors.As(err, &refused) {
+		return job.Outcome{Kind: job.CheckoutFailed, Side: refused.Side, Text: refused.Text}
+	}
+	return job.Outcome{Kind: job.Fault, Text: err.Error()}
+}
+
+// removeTree removes a directory in which builds may have left folders that
+// nobody may write.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	root, openErr := os.OpenRoot(dir)
+	if openErr != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	defer root.Close()
+	// A folder is made writable before it is read.
+	walkErr := fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return root.Chmod(p, 0o700)
+	})
+	if err := errors.Join(walkErr, os.RemoveAll(dir)); err != nil {
+		return fmt.Errorf("remove %s: %w", dir, err)
+	}
+	return nil
+}
