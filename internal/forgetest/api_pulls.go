@@ -68,8 +68,16 @@ func (c *call) span(p *Pull) (common, head, span string) {
 	return common, head, base + ".." + head
 }
 
+// stat counts what the pull request changes; the counts are kept until one of
+// its sides moves.
 func (c *call) stat(p *Pull) diffStat {
 	common, head, span := c.span(p)
+	c.mu.Lock()
+	known, fits := p.stat, p.statOf == span
+	c.mu.Unlock()
+	if fits {
+		return known
+	}
 	var d diffStat
 	d.commits, _ = c.count(span)
 	files, _ := c.files(common, head)
@@ -78,6 +86,9 @@ func (c *call) stat(p *Pull) diffStat {
 		d.additions += f["additions"].(int)
 		d.deletions += f["deletions"].(int)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.stat, p.statOf = d, span
 	return d
 }
 

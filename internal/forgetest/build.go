@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 var (
@@ -197,14 +198,10 @@ type AppSpec struct {
 	WebhookSecret string
 }
 
-// AddApp registers a GitHub App with a new key.
+// AddApp registers a GitHub App with a key that no other App of the server has.
 func (s *Server) AddApp(spec AppSpec) (*App, error) {
 	if !loginShape.MatchString(spec.Slug) {
 		return nil, fmt.Errorf("app slug %q: want letters, digits and dashes", spec.Slug)
-	}
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		return nil, fmt.Errorf("make the App's key: %w", err)
 	}
 	if spec.Permissions == nil {
 		spec.Permissions = map[string]string{
@@ -219,6 +216,10 @@ func (s *Server) AddApp(spec AppSpec) (*App, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	key, err := appKey(len(s.apps))
+	if err != nil {
+		return nil, fmt.Errorf("make the App's key: %w", err)
+	}
 	a := &App{
 		ID: s.id(), Slug: spec.Slug, owner: s.account(spec.Owner, "Organization"), key: &key.PublicKey,
 		PrivateKey:  pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
@@ -232,6 +233,26 @@ func (s *Server) AddApp(spec AppSpec) (*App, error) {
 }
 
 type publicKey = *rsa.PublicKey
+
+// appKeys are made once in a process, since making one takes a tenth of a
+// second: the first App of every server has the same key, the second another.
+var appKeys struct {
+	sync.Mutex
+	made []*rsa.PrivateKey
+}
+
+func appKey(n int) (*rsa.PrivateKey, error) {
+	appKeys.Lock()
+	defer appKeys.Unlock()
+	for len(appKeys.made) <= n {
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		if err != nil {
+			return nil, err
+		}
+		appKeys.made = append(appKeys.made, key)
+	}
+	return appKeys.made[n], nil
+}
 
 // SetWebhook changes where an App's webhooks go.
 func (s *Server) SetWebhook(a *App, url, secret string) {

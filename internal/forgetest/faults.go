@@ -139,6 +139,10 @@ func (s *Server) RequestsTo(method, pattern string) []Request {
 // recorded keeps the log of requests and applies the faults.
 func (s *Server) recorded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.begin() {
+			panic(http.ErrAbortHandler)
+		}
+		defer s.active.Done()
 		p, api := r.URL.Path, false
 		if rest, below := strings.CutPrefix(p, apiPrefix); below && (rest == "" || rest[0] == '/') {
 			p, api = rest, true

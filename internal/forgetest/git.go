@@ -3,6 +3,7 @@ package forgetest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,18 +46,26 @@ func (r *Repo) commit(rev string) (string, error) {
 	return r.git("rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 }
 
-// configure makes a bare repository serve what GitHub serves: any commit that
-// it has, by id, and nothing by push.
+// servedConfig makes a bare repository serve what GitHub serves: any commit
+// that it has, by id, and nothing by push. No object is ever thrown away.
+const servedConfig = `
+[uploadpack]
+	allowAnySHA1InWant = true
+	allowReachableSHA1InWant = true
+	allowFilter = true
+[http]
+	receivepack = false
+[gc]
+	auto = 0
+`
+
 func (r *Repo) configure() error {
-	for _, kv := range [][2]string{
-		{"uploadpack.allowAnySHA1InWant", "true"}, {"uploadpack.allowReachableSHA1InWant", "true"},
-		{"uploadpack.allowFilter", "true"}, {"http.receivepack", "false"}, {"gc.auto", "0"},
-	} {
-		if _, err := r.git("config", kv[0], kv[1]); err != nil {
-			return err
-		}
+	f, err := os.OpenFile(filepath.Join(r.dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = f.WriteString(servedConfig)
+	return errors.Join(err, f.Close())
 }
 
 // Work is a checkout in which a build function writes files and commits. Its

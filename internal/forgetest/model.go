@@ -74,6 +74,8 @@ type Pull struct {
 	reactions        []*reaction
 	created, updated time.Time
 	closed           time.Time
+	stat             diffStat
+	statOf           string // the range that stat was counted for
 }
 
 type label struct {

@@ -80,8 +80,10 @@ type Server struct {
 	gitCGI string // path of git http-backend
 	page   *pageRenderer
 	hooks  *hookQueue
+	active sync.WaitGroup // requests that are being answered
 
 	mu            sync.Mutex
+	closing       bool
 	lastID        int64
 	users         map[string]*User // by lower-case login
 	repos         map[int64]*Repo
@@ -144,12 +146,27 @@ func New(opts Options) (*Server, error) {
 // removes the repositories where New made the folder.
 func (s *Server) Close() error {
 	s.hooks.close()
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
 	s.http.Close()
 	err := <-s.done
+	s.active.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
 	return errors.Join(err, s.removeDir())
+}
+
+// begin counts a request as being answered, unless the server is closing.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.active.Add(1)
+	return true
 }
 
 func (s *Server) removeDir() error {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -37,6 +38,7 @@ type world struct {
 	gh    *forge.Client
 	name  forge.Repo
 	hooks *hookSink
+	now   func() time.Time // the server's clock, where a test sets one
 }
 
 func newWorld(t *testing.T, private bool) *world {
