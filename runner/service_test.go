@@ -1,0 +1,405 @@
+package runner_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prbench/prbench/internal/forgetest"
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/runner"
+)
+
+// world is a forge with a private repository, a queue that serves runners, and
+// one runner's connection.
+type world struct {
+	t        *testing.T
+	q        *queue.Queue
+	seed     string
+	conn     *queue.RunnerConn
+	repo     job.Repository
+	base     string
+	head     string
+	token    string
+	opts     runner.Options
+	log      *lockedBuffer
+	mu       sync.Mutex
+	revoked  []string
+	stopDesk func()
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func newWorld(t *testing.T, base, head map[string]string) *world {
+	t.Helper()
+	w := &world{t: t, log: &lockedBuffer{}}
+	r, baseSHA, headSHA := project(t, base, head)
+	forge := forgetest.Start(t)
+	owner := forgetest.Must(forge.AddUser("acme"))
+	w.token = forgetest.Must(forge.AddUserToken(owner.Login))
+	hosted := forgetest.Must(forge.AddRepo("acme/thing", forgetest.RepoSpec{Private: true, Source: r.dir, DefaultBranch: "main"}))
+	w.base, w.head = baseSHA, headSHA
+	w.repo = job.Repository{ID: hosted.ID, Owner: "acme", Name: "thing", Private: true, CloneURL: forge.URL() + "/acme/thing.git"}
+
+	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w.log.String())
+		}
+	})
+	q, err := queue.Open(t.Context(), queue.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(q.Close)
+	w.q = q
+	w.serve()
+	w.seed, w.conn = w.enroll("r1")
+	dir := room(t)
+	w.opts = runner.Options{Conn: w.conn, Name: "bench-1", Work: filepath.Join(dir, "work"), Sandbox: bubblewrap(t), Logger: logger,
+		HostLock: filepath.Join(dir, "host.lock"), BeatEvery: 50 * time.Millisecond, AllowHTTP: true}
+	return w
+}
+
+// serve answers runners until the test ends or stopDesk is called.
+func (w *world) serve() {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	desk := queue.Desk{
+		Token: func(context.Context, job.Job) (queue.Token, error) { return queue.Token{Value: w.token}, nil },
+		Revoke: func(_ context.Context, t queue.Token) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.revoked = append(w.revoked, t.Value)
+			return nil
+		},
+	}
+	go func() { done <- w.q.ServeRunners(ctx, desk) }()
+	w.stopDesk = sync.OnceFunc(func() {
+		stop()
+		if err := <-done; err != nil {
+			w.t.Errorf("serve runners: %v", err)
+		}
+	})
+	w.t.Cleanup(w.stopDesk)
+}
+
+func (w *world) enroll(name string) (string, *queue.RunnerConn) {
+	w.t.Helper()
+	seed, public, err := queue.NewKey()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.q.Enroll(w.t.Context(), name, "default", public); err != nil {
+		w.t.Fatal(err)
+	}
+	conn, err := queue.Dial(w.t.Context(), w.q.RunnerURL(), seed, queue.DialOptions{Name: name})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(conn.Close)
+	return seed, conn
+}
+
+// start runs the runner and gives what stops it and waits for its end.
+func (w *world) start(o runner.Options) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- runner.Run(ctx, o) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Errorf("runner: %v", err)
+		}
+	})
+	w.t.Cleanup(stop)
+	return stop
+}
+
+func (w *world) create(s job.Spec) job.Job {
+	w.t.Helper()
+	s.Pool = "default"
+	j, _, err := w.q.Create(w.t.Context(), job.Job{Repository: w.repo, PR: 3, Spec: s,
+		Wish: job.Wish{Key: fmt.Sprintf("label:%p:%d", &s, time.Now().UnixNano()), Trigger: job.ByLabel, Sender: "ann", SenderID: 1},
+		Base: job.Side{SHA: w.base, Ref: "main"}, Head: job.Side{SHA: w.head, Ref: "pr"}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return j
+}
+
+// wait waits until the job's record satisfies the condition.
+func (w *world) wait(id job.ID, what string, ok func(job.Job) bool) job.Job {
+	w.t.Helper()
+	deadline := time.Now().Add(time.Minute) // against hanging; no test depends on it
+	for {
+		j, err := w.q.Get(w.t.Context(), id)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if ok(j) {
+			return j
+		}
+		if time.Now().After(deadline) {
+			w.t.Fatalf("job %s never %s: %+v", id, what, j)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func ended(j job.Job) bool { return j.State == job.Publishing }
+
+func (w *world) runs(j job.Job) []job.Run {
+	w.t.Helper()
+	var all []job.Run
+	for r, err := range w.q.Runs(w.t.Context(), j.Runner, j.ID, j.Try) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestAJobIsClaimedFetchedBuiltMeasuredAndDelivered(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	stop := w.start(w.opts)
+	j := w.wait(w.create(spec()).ID, "ends", ended)
+	o := j.Outcome
+	if o.Kind != job.Measured || o.Runs != 4 || o.Host.Name != "bench-1" || j.Try != 1 {
+		t.Errorf("%+v", o)
+	}
+	runs := w.runs(j)
+	if len(runs) != 4 || values(runs, job.Old) != "bench/a.js n=1=100" || values(runs, job.New) != "bench/a.js n=1=200" {
+		t.Errorf("runs: %+v", runs)
+	}
+	w.mu.Lock()
+	if len(w.revoked) != 1 || w.revoked[0] != w.token {
+		t.Errorf("%d tokens were revoked", len(w.revoked))
+	}
+	w.mu.Unlock()
+	stop()
+	if strings.Contains(w.log.String(), w.token) {
+		t.Error("the log shows the credential")
+	}
+	w.nothingLeft()
+}
+
+// nothingLeft looks for folders of jobs, and for the credential in every file.
+func (w *world) nothingLeft() {
+	w.t.Helper()
+	left, err := os.ReadDir(filepath.Join(w.opts.Work, "jobs"))
+	if err != nil || len(left) != 0 {
+		w.t.Errorf("left in the folder of jobs: %v, %v", left, err)
+	}
+	err = filepath.WalkDir(w.opts.Work, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(w.token)) {
+			w.t.Errorf("%s holds the credential", path)
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+func TestASecondJobFollowsAFailedOne(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	w.start(w.opts)
+	head := w.head
+	w.head = strings.Repeat("0123", 10)
+	gone := w.wait(w.create(spec()).ID, "ends", ended)
+	if gone.Outcome.Kind != job.CheckoutFailed || gone.Outcome.Side != job.New || !strings.Contains(gone.Outcome.Text, w.head) {
+		t.Errorf("%+v", gone.Outcome)
+	}
+	w.head = head
+	s := spec()
+	s.Build.Run = "echo no compiler here; exit 7"
+	bad := w.wait(w.create(s).ID, "ends", ended)
+	if bad.Outcome.Kind != job.BuildFailed || bad.Outcome.Side != job.Old || !strings.Contains(bad.Outcome.Log, "no compiler here") {
+		t.Errorf("%+v", bad.Outcome)
+	}
+	s = spec()
+	s.Filter = "nowhere"
+	if none := w.wait(w.create(s).ID, "ends", ended); none.Outcome.Kind != job.NothingMeasured {
+		t.Errorf("%+v", none.Outcome)
+	}
+	if good := w.wait(w.create(spec()).ID, "ends", ended); good.Outcome.Kind != job.Measured {
+		t.Errorf("%+v", good.Outcome)
+	}
+}
+
+// slow is a spec whose job measures for ever.
+func slow() job.Spec {
+	s := spec()
+	s.Runs = job.MaxRuns
+	return s
+}
+
+func measuring(j job.Job) bool {
+	return j.State == job.Running && j.Progress.Phase == job.PhaseMeasure && j.Progress.Done > 2
+}
+
+func TestACancelledJobStopsAndKeepsWhatItMeasured(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	w.start(w.opts)
+	j := w.create(slow())
+	w.wait(j.ID, "measures", measuring)
+	if _, err := w.q.Cancel(t.Context(), j.ID, job.Cancel{By: "ann", Reason: "changed my mind"}); err != nil {
+		t.Fatal(err)
+	}
+	j = w.wait(j.ID, "ends", func(j job.Job) bool { return j.Outcome != nil })
+	if j.Outcome.Kind != job.Stopped || !strings.Contains(j.Outcome.Text, "cancelled by ann") || j.Outcome.Runs < 3 {
+		t.Errorf("%+v", j.Outcome)
+	}
+	if n := len(w.runs(j)); n != j.Outcome.Runs {
+		t.Errorf("%d runs are in the stream, the outcome counts %d", n, j.Outcome.Runs)
+	}
+}
+
+func TestARunnerThatIsStoppedGivesItsJobBack(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	stop := w.start(w.opts)
+	j := w.create(slow())
+	w.wait(j.ID, "measures", measuring)
+	stop()
+	j = w.wait(j.ID, "is queued again", func(j job.Job) bool { return j.State == job.Queued })
+	if len(j.LostTries) != 1 || !strings.Contains(j.LostTries[0], "runner stopped") {
+		t.Errorf("lost tries: %q", j.LostTries)
+	}
+	w.nothingLeft()
+}
+
+func TestARunnerWhoseLeaseIsLostThrowsItsWorkAwayAndGoesOn(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	w.start(w.opts)
+	j := w.create(slow())
+	w.wait(j.ID, "measures", measuring)
+	first := w.wait(j.ID, "measures", measuring)
+	// Serve gives the job up, as it does when a lease has run out.
+	_, err := w.q.Update(t.Context(), j.ID, func(j *job.Job) error {
+		j.State, j.LeaseEnd, j.Outcome = job.Publishing, time.Time{}, &job.Outcome{Kind: job.Fault, Text: "given up"}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := w.wait(w.create(spec()).ID, "ends", ended)
+	if next.Outcome.Kind != job.Measured {
+		t.Errorf("%+v", next.Outcome)
+	}
+	j = w.wait(first.ID, "ends", ended)
+	if j.Outcome.Text != "given up" {
+		t.Errorf("the lost try has changed the record: %+v", j.Outcome)
+	}
+}
+
+func TestRecordsWaitWhileServeIsAway(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	w.start(w.opts)
+	s := spec()
+	s.Runs = 20
+	j := w.create(s)
+	w.wait(j.ID, "measures", measuring)
+	w.stopDesk() // nobody answers any more
+	for !strings.Contains(w.log.String(), "level=WARN msg=beat") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	w.serve()
+	j = w.wait(j.ID, "ends", ended)
+	if j.Outcome.Kind != job.Measured || len(w.runs(j)) != 40 || j.Try != 1 {
+		t.Errorf("%+v, %d runs", j.Outcome, len(w.runs(j)))
+	}
+}
+
+func TestTwoRunnersOfOneMachineTakeTurns(t *testing.T) {
+	w := newWorld(t, map[string]string{"build.sh": "#!/bin/sh\nprintf '#!/bin/sh\\nsleep 0.05; echo \"$1 n=1: 1\"\\n' > run; chmod +x run\n"}, map[string]string{})
+	_, other := w.enroll("r2")
+	second := w.opts
+	second.Conn, second.Work, second.Name = other, w.opts.Work+"2", "bench-2"
+	w.start(w.opts)
+	w.start(second)
+	var ids []job.ID
+	for range 3 {
+		ids = append(ids, w.create(spec()).ID)
+	}
+	for {
+		done, running := 0, 0
+		for _, id := range ids {
+			switch j, err := w.q.Get(t.Context(), id); {
+			case err != nil:
+				t.Fatal(err)
+			case j.State == job.Running:
+				running++
+			case ended(j):
+				done++
+			}
+		}
+		if running > 1 {
+			t.Fatal("two jobs ran on one machine at once")
+		}
+		if done == len(ids) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func TestOneWorkFolderServesOneRunner(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	left := filepath.Join(w.opts.Work, "jobs", "1.2.3-1")
+	if err := os.MkdirAll(filepath.Join(left, "old", "locked"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.start(w.opts)
+	w.wait(w.create(spec()).ID, "ends", ended)
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("what an earlier runner has left is there: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := runner.Run(ctx, w.opts); !errors.Is(err, runner.ErrWorkInUse) {
+		t.Errorf("a second runner: %v", err)
+	}
+}
+
+func TestARevokedRunnerEnds(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	if err := w.q.Revoke(t.Context(), "r1"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := runner.Run(ctx, w.opts); !errors.Is(err, queue.ErrRefused) {
+		t.Errorf("got %v", err)
+	}
+}
