@@ -40,6 +40,13 @@ exposure() { # exposure UNIT MOST: systemd's own mark, times ten; less is better
 }
 
 part "systemd-analyze verify" units
+made() {
+  mkdir -p "$tmp/root/etc"
+  systemd-sysusers --dry-run --root="$tmp/root" "$PWD/systemd/prbench.sysusers.conf" && systemd-tmpfiles --create --root="$tmp/root" "$PWD/systemd/prbench.tmpfiles.conf" &&
+    test -f "$tmp/root/run/lock/prbench-runner.lock"
+}
+
+part "systemd-sysusers, systemd-tmpfiles" made
 part "systemd-analyze security: serve" exposure prbench-serve.service 20
 part "systemd-analyze security: runner" exposure prbench-runner.service 65
 part "YAML, JSON, Dockerfiles, accounts" /usr/bin/python3 check.py

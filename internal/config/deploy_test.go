@@ -90,7 +90,7 @@ func TestTheConfigInTheKubernetesManifestIsRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.State.Dir == "" || s.State.TLSCert == "" || s.GitHub.AppID == 0 {
+	if s.State.Dir == "" || s.State.MaxSize == 0 || s.GitHub.AppID == 0 {
 		t.Errorf("the manifest's configuration lacks something: %+v", s)
 	}
 }
