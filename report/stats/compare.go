@@ -88,7 +88,9 @@ func (c *Comparison) compareSides(in Input, u usable, j *Judge, full bool) {
 		return
 	}
 	c.T, c.DF = ct.difference/math.Sqrt(ct.v0), ct.df(0)
-	c.P = tailT(c.T, c.DF)
+	if full {
+		c.P = tailT(c.T, c.DF)
+	}
 	if ct.oldMean <= 0 {
 		c.withhold(d, NotComparable, ReasonOldMean, c.fewest(), MinRuns)
 		return

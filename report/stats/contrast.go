@@ -36,18 +36,24 @@ func welchContrast(old, new []float64, sigma float64) contrast {
 // pairedContrast works on d_i = new_i − r·old_i.
 func pairedContrast(old, new []float64, sigma float64) contrast {
 	n := float64(len(old))
-	d := make([]float64, len(old))
-	for i := range old {
-		d[i] = new[i] - old[i]
+	mo := momentsOf(old)
+	first := new[0] - old[0] // the shift, as in momentsOf
+	var sum float64
+	for i, o := range old {
+		sum += (new[i] - o) - first
 	}
-	mo, md := momentsOf(old), momentsOf(d)
-	var cross float64
-	for i := range old {
-		cross += (d[i] - md.mean) * (old[i] - mo.mean)
+	shift := sum / n
+	var ss, rest, cross float64
+	for i, o := range old {
+		d := ((new[i] - o) - first) - shift
+		ss += d * d
+		rest += d
+		cross += d * (o - mo.mean)
 	}
+	variance := math.Max(0, ss-rest*rest/n) / (n - 1) / n
 	return contrast{
-		sigma: sigma, oldMean: mo.mean, difference: md.mean,
-		v0: md.meanVariance(), v1: -cross / (n - 1) / n, v2: mo.meanVariance(),
+		sigma: sigma, oldMean: mo.mean, difference: first + (shift + rest/n),
+		v0: variance, v1: -cross / (n - 1) / n, v2: mo.meanVariance(),
 		freedom: n - 1, vOld: mo.meanVariance(), freeOld: n - 1,
 	}
 }

@@ -26,6 +26,17 @@ func (j *Judge) Decide(in Input) Outcome {
 	}
 }
 
+// Contains reports whether the data do not contradict an improvement: whether
+// it lies in the set of which Comparison.Interval is the hull. It is true
+// where there is no test.
+func (j *Judge) Contains(in Input, improvement float64) bool {
+	u := in.judged(j.design)
+	if len(u.old) < 2 || len(u.new) < 2 || j.design.Adaptive() && u.look == 0 {
+		return true
+	}
+	return j.at(u.look).exceeds(newContrast(in, u, j.design), improvement, verdictLevel) == 0
+}
+
 // NextLook returns the number of attempted pairs at which the measuring loop
 // is to ask again, after the given number of them: the next look, or the runs
 // of a fixed design. It is false where the plan is complete, or says nothing.

@@ -36,7 +36,7 @@ func (in Input) sigma() float64 {
 // negative.
 func (in Input) good(x float64) bool {
 	switch {
-	case math.IsNaN(x) || math.IsInf(x, 0):
+	case !(x-x == 0): // NaN or infinite
 		return false
 	case in.Time:
 		return x >= 0
@@ -45,8 +45,6 @@ func (in Input) good(x float64) bool {
 	}
 	return true
 }
-
-func (in Input) unusable(x float64) bool { return !in.good(x) }
 
 // judged cuts the samples at the last completed look and leaves out what is
 // not usable: single samples, or both of a pair.
@@ -70,7 +68,10 @@ func (in Input) judged(d Design) usable {
 		old, new = old[:min(cut, len(old))], new[:min(cut, len(new))]
 	}
 	u.unusableOld, u.unusableNew = in.bad(old), in.bad(new)
-	u.old, u.new = in.keep(old, new, d), in.keep(new, old, d)
+	u.old, u.new = old, new
+	if len(u.unusableOld)+len(u.unusableNew) > 0 {
+		u.old, u.new = in.keep(old, new, d), in.keep(new, old, d)
+	}
 	u.scale = powerOfTwoScale(u.old, u.new)
 	u.old, u.new = scaled(u.old, u.scale), scaled(u.new, u.scale)
 	return u
@@ -89,9 +90,6 @@ func (in Input) bad(xs []float64) []int {
 // keep returns the usable samples of one side. In a paired analysis the
 // partner must be usable too, unless the other side has none at all.
 func (in Input) keep(xs, partners []float64, d Design) []float64 {
-	if !slices.ContainsFunc(xs, in.unusable) && (d.Analysis == Welch || !slices.ContainsFunc(partners, in.unusable)) {
-		return xs
-	}
 	alone := !slices.ContainsFunc(partners, in.good)
 	var out []float64
 	for i, x := range xs {

@@ -93,7 +93,9 @@ func powerOfTwoScale(sides ...[]float64) float64 {
 	var largest float64
 	for _, xs := range sides {
 		for _, x := range xs {
-			largest = math.Max(largest, math.Abs(x))
+			if x = math.Abs(x); x > largest {
+				largest = x
+			}
 		}
 	}
 	if largest == 0 || (largest > 1e-100 && largest < 1e100) {

@@ -263,3 +263,14 @@ func benchmarkCompare(b *testing.B, n int, d Design) {
 		Compare(in, d)
 	}
 }
+
+func BenchmarkDecideFixed30(b *testing.B)     { benchmarkDecide(b, 30, Design{}) }
+func BenchmarkDecideAdaptive100(b *testing.B) { benchmarkDecide(b, 100, Design{Looks: DefaultLooks()}) }
+
+func benchmarkDecide(b *testing.B, n int, d Design) {
+	in, j := pairsOf(5, n, 0.02, 0), NewJudge(d)
+	b.ReportAllocs()
+	for b.Loop() {
+		j.Decide(in)
+	}
+}
