@@ -3,9 +3,13 @@ package report
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
+	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
 )
@@ -31,17 +35,48 @@ func Analyse(d *Data, o Options) (*Report, error) {
 			}
 		}
 	}
-	counts := map[string]bool{}
-	for _, u := range o.Counts {
-		counts[u] = true
+	if err := r.compare(o); err != nil {
+		return nil, err
 	}
-	judge := stats.NewJudge(r.Design)
 	for _, row := range r.Rows {
-		row.Stat = judge.Compare(input(row.series, counts))
 		r.judge(row, o.Earlier, row.series.WithinProcess && !o.Independent)
 	}
 	r.finish(d, o)
 	return r, nil
+}
+
+// compare computes the comparison of every row, on all processors.
+func (r *Report) compare(o Options) error {
+	counts := map[string]bool{}
+	for _, u := range o.Counts {
+		_, u = benchfmt.Normalise(0, u)
+		counts[u] = true
+	}
+	judge := stats.NewJudge(r.Design)
+	suites := map[string]*stats.Judge{}
+	for name, analysis := range o.SuiteAnalysis {
+		d := r.Design
+		d.Analysis = stats.Analysis(analysis)
+		if err := d.Validate(); err != nil {
+			return fmt.Errorf("judge the samples of suite %s: %w", name, err)
+		}
+		suites[name] = stats.NewJudge(d)
+	}
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(r.Rows)) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(r.Rows); i = int(next.Add(1)) - 1 {
+				row, j := r.Rows[i], judge
+				if own := suites[row.series.suite]; own != nil {
+					j = own
+				}
+				row.Stat = j.Compare(input(row.series, counts))
+			}
+		})
+	}
+	wait.Wait()
+	return nil
 }
 
 // design is what the options decide before the first sample.

@@ -182,8 +182,10 @@ func (r *Report) numbers(budget int) string {
 	lines := [][]string{}
 	var names []string
 	for _, row := range r.Rows {
-		names = append(names, shorten(Visible(row.ID), nameColumns))
-		lines = append(lines, row.numberCells())
+		if row.printed == nil {
+			names = append(names, shorten(Visible(row.ID), nameColumns))
+			lines = append(lines, row.numberCells())
+		}
 	}
 	if len(lines) == 0 {
 		return ""

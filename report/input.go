@@ -2,6 +2,8 @@ package report
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
@@ -20,12 +22,49 @@ func input(s *Series, counts map[string]bool) stats.Input {
 	if betterOf(s.Better, s.Unit) == job.Higher {
 		in.Better = stats.HigherIsBetter
 	}
+	if in.Time {
+		in.Resolution = constantStep(s)
+	}
 	if hasPlaces(s.Old) && hasPlaces(s.New) && s.Attempted <= stats.MaxPairs {
 		in.Old, in.New = placed(s.Old, s.Attempted), placed(s.New, s.Attempted)
 	} else {
 		in.Old, in.New = unplaced(s.Old), unplaced(s.New)
 	}
 	return in
+}
+
+// constantStep guesses in which step a time was printed that is the same in all
+// runs: that of its last digit other than zero. Whole nanoseconds below a
+// millisecond are taken to be printed in full. Where values differ, the
+// smallest gap between them tells more, and 0 is given.
+func constantStep(s *Series) float64 {
+	first := math.NaN()
+	for _, values := range [][]float64{s.Old.Value, s.New.Value} {
+		for _, v := range values {
+			if math.IsNaN(first) {
+				first = v
+			}
+			if v != first {
+				return 0
+			}
+		}
+	}
+	if !(first > 0) || math.IsInf(first, 0) {
+		return 0
+	}
+	if first < 1e6 && first == math.Trunc(first) {
+		return 1
+	}
+	digits := strconv.FormatFloat(first, 'e', -1, 64) // "2.5e+08"
+	mantissa, exponent, _ := strings.Cut(digits, "e")
+	e, err := strconv.Atoi(exponent)
+	if err != nil {
+		return 0
+	}
+	if _, decimals, ok := strings.Cut(mantissa, "."); ok {
+		e -= len(decimals)
+	}
+	return math.Pow10(e)
 }
 
 // hasPlaces tells whether each sample of a side says which pair it belongs to.

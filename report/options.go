@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report/stats"
 )
 
 // OptionsOf takes the options of a job's analysis from its record: the design
@@ -17,13 +18,21 @@ func OptionsOf(j *job.Job) Options {
 		About: AboutOf(j),
 	}
 	if j.Spec.Runs == job.Adaptive {
-		o.Looks = j.Spec.Looks
+		if o.Looks = j.Spec.Looks; len(o.Looks) == 0 {
+			o.Looks = stats.DefaultLooks()
+		}
 	}
 	for _, s := range j.Spec.Suites {
 		o.Counts = append(o.Counts, s.Counts...)
 		if s.Analysis != "" {
-			o.Analysis = s.Analysis
+			if o.SuiteAnalysis == nil {
+				o.SuiteAnalysis = map[string]string{}
+			}
+			o.SuiteAnalysis[s.Name] = s.Analysis
 		}
+	}
+	if len(j.Spec.Suites) == 1 {
+		o.Analysis = j.Spec.Suites[0].Analysis
 	}
 	return o
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Alpha  float64 // 0: stats.DefaultAlpha
 	// Analysis is "welch", "paired", or empty: paired with Looks, else welch.
 	Analysis string
+	// SuiteAnalysis is the analysis of single suites, where it is declared.
+	SuiteAnalysis map[string]string
 	// Runs is the fixed number of runs a side, 0 where the data say it. It is
 	// not used with Looks.
 	Runs  job.Runs
@@ -115,6 +117,7 @@ type Row struct {
 	sentence string // the verdict as part of a sentence
 	series   *Series
 	combined stats.Combined
+	printed  *PrintedRow // instead of series
 }
 
 // Warning is a code for machines and a sentence for people.

@@ -63,6 +63,9 @@ func (row *Row) textName() string {
 }
 
 func (row *Row) textCells() []string {
+	if row.printed != nil {
+		return row.printedCells()
+	}
 	t := stats.WelchTable(row.series.Old.Value, row.series.New.Value)
 	cells := []string{notAvailable, rNumber(t.Change*100) + " %", notAvailable, notAvailable, notAvailable}
 	if t.Tested {

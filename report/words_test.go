@@ -143,3 +143,46 @@ func TestEveryVerdictHasItsOwnWords(t *testing.T) {
 		t.Errorf("only %d different words: %v", len(seen), seen)
 	}
 }
+
+func TestATimeThatNeverVariesIsIdenticalOnlyIfTheClockIsFineEnough(t *testing.T) {
+	for _, c := range []struct {
+		value float64 // ns
+		want  stats.Verdict
+	}{
+		{1250, stats.Equivalent},
+		{12, stats.NotComparable},    // steps of 1 ns are 8 %
+		{5e6, stats.NotComparable},   // printed as 5 ms
+		{5.01e6, stats.Equivalent},   // printed as 5.01 ms
+		{12.25, stats.Equivalent},    // printed with two decimals
+		{2.5e8, stats.NotComparable}, // 0.25 s
+	} {
+		d := report.NewCollector()
+		for i := range 10 {
+			d.Add(job.Old, job.Sample{Benchmark: "a", Unit: "ns/op", Value: c.value}, i)
+			d.Add(job.New, job.Sample{Benchmark: "a", Unit: "ns/op", Value: c.value}, i)
+		}
+		if got := analyse(t, d.Data(), report.Options{}).Rows[0]; got.Verdict != c.want {
+			t.Errorf("%v ns: %s (%s), want %s", c.value, got.Verdict, got.Why, c.want)
+		}
+	}
+}
+
+func TestASuiteMayDeclareItsAnalysis(t *testing.T) {
+	c := report.NewCollector()
+	for pair := range 10 {
+		for _, suite := range []string{"one", "two"} {
+			for _, side := range []job.SideName{job.Old, job.New} {
+				r := run("c", side, pair, 100+float64(pair%4))
+				r.Suite, r.Samples[0].Benchmark = suite, suite
+				c.AddRun(r)
+			}
+		}
+	}
+	r := analyse(t, c.Data(), report.Options{SuiteAnalysis: map[string]string{"two": "paired"}})
+	if a, b := r.Row("one").Stat.DF, r.Row("two").Stat.DF; a != 18 || b == a {
+		t.Errorf("degrees of freedom %v and %v", a, b)
+	}
+	if _, err := report.Analyse(&report.Data{}, report.Options{SuiteAnalysis: map[string]string{"two": "guess"}}); err == nil {
+		t.Error("an unknown analysis is taken")
+	}
+}
