@@ -223,7 +223,7 @@ func rollUpClaims() []Claim {
 			all[i] = rest
 		}
 		all[0] = first
-		return Claim{Name: name, Costly: true, limits: limits, run: func(o Options, id uint64) []figure { return rollUps(o, id, all, perCase) }}
+		return Claim{Name: name, Costly: true, limits: limits, run: func(o Options, id uint64) []figure { return rollUps(o, id, adaptive, all, perCase) }}
 	}
 	at := func(improvement, cv float64) benchmark {
 		return benchmark{noise: Normal, improvement: improvement, cv: cv}

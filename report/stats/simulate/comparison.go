@@ -19,6 +19,10 @@ type benchmark struct {
 	correlation float64 // within a pair, of otherwise independent noise
 	fixedOrder  bool    // old before new in every pair, in place of a random order
 	better      stats.Better
+
+	// residuals, where there are any, are the relative deviations of measured
+	// pairs, drawn from in place of noise, cv, newSpread and correlation.
+	residuals [][2]float64
 }
 
 // A source draws the pairs of one benchmark, one after the other.
@@ -31,7 +35,10 @@ type source struct {
 
 // begin starts a comparison of the planned number of pairs.
 func (s *source) begin(rng *rand.Rand, b benchmark, planned int) {
-	s.rng, s.b, s.next = rng, b, b.noise.start(rng, 2*planned)
+	s.rng, s.b = rng, b
+	if b.residuals == nil {
+		s.next = b.noise.start(rng, 2*planned)
+	}
 	s.in.Old, s.in.New = s.in.Old[:0], s.in.New[:0]
 	s.in.Better = b.better
 	if b.better == 0 {
@@ -45,6 +52,11 @@ func (s *source) upTo(n int) stats.Input {
 	oldSD, newSD := mean*s.b.cv, newMean*s.b.cv
 	if s.b.newSpread != 0 {
 		newSD = oldSD * s.b.newSpread
+	}
+	for len(s.in.Old) < n && s.b.residuals != nil {
+		pair := s.b.residuals[s.rng.IntN(len(s.b.residuals))]
+		s.in.Old = append(s.in.Old, mean*(1+pair[0]))
+		s.in.New = append(s.in.New, newMean*(1+pair[1]))
 	}
 	own, shared := math.Sqrt(1-s.b.correlation), math.Sqrt(s.b.correlation)
 	for len(s.in.Old) < n {

@@ -159,8 +159,8 @@ func cost(o Options, scenario uint64, d stats.Design, correlation float64) []fig
 
 // rollUps returns the shares of "safe" and of "regresses" of K benchmarks,
 // in cases of the given number of benchmarks.
-func rollUps(o Options, scenario uint64, benchmarks []benchmark, perCase int) []figure {
-	d := stats.Design{Looks: stats.DefaultLooks(), Declared: len(benchmarks)}
+func rollUps(o Options, scenario uint64, d stats.Design, benchmarks []benchmark, perCase int) []figure {
+	d.Declared = len(benchmarks)
 	return tally(o, scenario, 2, func() func(*rand.Rand, []figure) {
 		judge := stats.NewJudge(d)
 		sources := make([]source, perCase)
