@@ -81,6 +81,9 @@ func TestRealFilesOfToolsAreReadWhole(t *testing.T) {
 		{"googlebench/googlebenchmark1.7.1-repetitions3.json", job.FormatGoogleBench, 12, 4, true},
 		{"hyperfine/hyperfine1.15.0-two-commands.json", job.FormatHyperfine, 10, 2, false},
 		{"pytest/pytest-benchmark3.2.2.json", job.FormatPytest, 10, 2, true},
+		{"criterion/criterion0.3.6-sample.json", job.FormatCriterion, 10, 1, true},
+		{"criterion/criterion0.3.6-estimates.json", job.FormatCriterion, 1, 1, false},
+		{"criterion/criterion0.3.6-bencher.txt", job.FormatCriterion, 2, 2, false},
 	} {
 		recs, rd := readFile(t, "testdata/"+c.file, Options{Format: c.format, Side: job.Old})
 		if len(recs) != c.records || rd.Series() != c.series || rd.Problems().Count != 0 || rd.Properties().WithinProcess != c.within {
