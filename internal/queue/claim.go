@@ -28,7 +28,7 @@ func (d *desk) claim(ctx context.Context, who Runner, r request) answer {
 	wait := time.NewTimer(min(max(time.Duration(r.WaitMS)*time.Millisecond, 0), longestWait))
 	defer wait.Stop()
 	for {
-		changed := d.index.changes()
+		opened := d.index.openings()
 		j, ok, err := d.claimNow(ctx, who)
 		switch {
 		case err != nil:
@@ -43,7 +43,7 @@ func (d *desk) claim(ctx context.Context, who Runner, r request) answer {
 			return answer{}
 		case <-ctx.Done():
 			return answer{}
-		case <-changed:
+		case <-opened:
 		}
 		select { // of several reasons select picks any; going comes first
 		case <-w.gone:
@@ -142,12 +142,12 @@ func (d *desk) knownUpTo(ctx context.Context, revision uint64) bool {
 	late := time.NewTimer(5 * time.Second)
 	defer late.Stop()
 	for {
-		ok, changed := d.index.reached(revision)
+		ok, stepped := d.index.reached(revision)
 		if ok {
 			return true
 		}
 		select {
-		case <-changed:
+		case <-stepped:
 		case <-late.C:
 			return false
 		case <-ctx.Done():

@@ -43,12 +43,16 @@ type desk struct {
 	wg sync.WaitGroup
 }
 
+func newDesk(q *Queue, f Desk) *desk {
+	return &desk{Desk: f, q: q, index: newIndex(), open: map[string]int{},
+		waiting: map[string]*waiter{}, tokens: map[lent][]Token{}}
+}
+
 // ServeRunners answers the runners until ctx is done, and watches over their
 // leases. Several serves of a store may do so at once. It returns nil when ctx
 // is done and everything has been answered.
 func (q *Queue) ServeRunners(ctx context.Context, f Desk) error {
-	d := &desk{Desk: f, q: q, index: newIndex(), open: map[string]int{},
-		waiting: map[string]*waiter{}, tokens: map[lent][]Token{}}
+	d := newDesk(q, f)
 	run, stop := context.WithCancelCause(ctx)
 	defer d.wg.Wait()
 	defer stop(nil)

@@ -85,6 +85,9 @@ func (q *Queue) ConsumeEvents(ctx context.Context, handle func(context.Context, 
 		AckWait:       ackWait,
 		MaxAckPending: maxEvents,
 	})
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("consume events: %w", err)
 	}

@@ -16,7 +16,8 @@ type index struct {
 	jobs    map[job.ID]*indexed
 	served  map[int64]uint64 // by repository: the revision of its newest claim
 	applied uint64           // all revisions up to this one are in
-	changed chan struct{}    // closed when something changes
+	stepped chan struct{}    // closed when applied moves
+	opened  chan struct{}    // closed when a job may have become one to hand out
 }
 
 type indexed struct {
@@ -27,7 +28,8 @@ type indexed struct {
 }
 
 func newIndex() *index {
-	return &index{jobs: map[job.ID]*indexed{}, served: map[int64]uint64{}, changed: make(chan struct{})}
+	return &index{jobs: map[job.ID]*indexed{}, served: map[int64]uint64{},
+		stepped: make(chan struct{}), opened: make(chan struct{})}
 }
 
 // apply takes a record in. One that is older than what is known is passed over:
@@ -36,7 +38,6 @@ func (x *index) apply(j job.Job, revision uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.put(j, revision)
-	x.signal()
 }
 
 // watched takes in what the watch tells, in the order of the revisions.
@@ -45,7 +46,8 @@ func (x *index) watched(c Change) {
 	defer x.mu.Unlock()
 	x.put(c.Job, c.revision)
 	x.applied = max(x.applied, c.revision)
-	x.signal()
+	close(x.stepped)
+	x.stepped = make(chan struct{})
 }
 
 func (x *index) put(j job.Job, revision uint64) {
@@ -53,13 +55,21 @@ func (x *index) put(j job.Job, revision uint64) {
 	if old != nil && revision <= old.revision {
 		return
 	}
+	var was job.State
+	if old != nil {
+		was = old.job.State
+	}
+	if j.State == job.Queued || was == job.Running && j.State != was {
+		close(x.opened)
+		x.opened = make(chan struct{})
+	}
 	if j.State != job.Queued && j.State != job.Running {
 		delete(x.jobs, j.ID)
 		return
 	}
 	e := &indexed{job: j, revision: revision}
 	if j.State == job.Running {
-		if old != nil && old.job.State == job.Running && old.job.Try == j.Try {
+		if was == job.Running && old.job.Try == j.Try {
 			e.claimed = old.claimed
 		} else {
 			e.claimed = revision
@@ -69,22 +79,20 @@ func (x *index) put(j job.Job, revision uint64) {
 	x.jobs[j.ID] = e
 }
 
-func (x *index) signal() {
-	close(x.changed)
-	x.changed = make(chan struct{})
-}
-
-// changes gives a channel that is closed with the next change.
-func (x *index) changes() <-chan struct{} {
+// openings gives a channel that is closed when there may be a job to hand out
+// that there was not before.
+func (x *index) openings() <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.changed
+	return x.opened
 }
 
+// reached tells whether all revisions up to this one are in, and else gives a
+// channel that is closed with the next one.
 func (x *index) reached(revision uint64) (bool, <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.applied >= revision, x.changed
+	return x.applied >= revision, x.stepped
 }
 
 // next picks the job of the pool to hand out: of the repositories that wait, the

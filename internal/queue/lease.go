@@ -135,7 +135,7 @@ func (d *desk) swept(before, after job.Job, rev uint64, err error) {
 		return
 	}
 	d.index.apply(after, rev)
-	if before.State != after.State {
+	if len(after.LostTries) > len(before.LostTries) || after.State == job.Cancelled {
 		d.q.log.Info("swept", "job", after.ID, "try", before.Try, "runner", before.RunnerName, "state", after.State)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
 	"github.com/prbench/prbench/internal/job"
@@ -84,6 +85,11 @@ func serve(t testing.TB, q *Queue, f *forge) {
 		if err := <-done; err != nil {
 			t.Errorf("ServeRunners: %v", err)
 		}
+	})
+	// A request that nobody would hear is answered at once by the server.
+	eventually(t, "serve hears", func() bool {
+		_, err := q.nc.Request(requestPrefix+"nobody.x", nil, 20*time.Millisecond)
+		return !errors.Is(err, nats.ErrNoResponders)
 	})
 }
 

@@ -37,7 +37,8 @@ func (q *Queue) Enroll(ctx context.Context, name, pool, publicKey string) error 
 	case !namePattern.MatchString(pool):
 		return fmt.Errorf("enroll runner %s: want a pool's name of letters, digits, - and _, got %q", name, pool)
 	case !nkeys.IsValidPublicUserKey(publicKey):
-		return fmt.Errorf("enroll runner %s: want a public user nkey (it begins with U), got %q", name, publicKey)
+		// What was given instead may be the seed, and is not shown.
+		return fmt.Errorf("enroll runner %s: want a public user nkey (56 characters, the first a U)", name)
 	}
 	rs, err := q.Runners(ctx)
 	if err != nil {
