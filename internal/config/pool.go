@@ -22,7 +22,8 @@ type Pool struct {
 	Limits        Limits
 }
 
-// Limits bound how many jobs may wait or run at once; 0 is no limit.
+// Limits bound how many jobs of a pool may run at once for one person and for
+// one repository; the others wait. 0 is no limit.
 type Limits struct {
 	PerPerson     int
 	PerRepository int
