@@ -16,6 +16,7 @@ const drainDelay = 2 * time.Second
 type process struct {
 	began time.Time
 	kill  func()        // ends it and all its children; safe to call at any time, more than once
+	stuck func() bool   // tells, once a second, whether it stands still at its memory limit; nil where that is not known
 	done  chan struct{} // closed when all of them are gone and end is set
 	end   ending
 }
@@ -91,7 +92,7 @@ func (s *Sandbox) run(ctx context.Context, c Command) (Outcome, error) {
 
 // watch waits for the end of p, brings it about where a limit or ctx asks for it, and tells which.
 func (s *Sandbox) watch(ctx context.Context, c Command, p *process, col *collector) (limit string, err error) {
-	var timeout, disk <-chan time.Time
+	var timeout, disk, memory <-chan time.Time
 	if c.Timeout > 0 {
 		t := time.NewTimer(c.Timeout)
 		defer t.Stop()
@@ -101,6 +102,11 @@ func (s *Sandbox) watch(ctx context.Context, c Command, p *process, col *collect
 		t := time.NewTicker(time.Second / 2)
 		defer t.Stop()
 		disk = t.C
+	}
+	if p.stuck != nil {
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		memory = t.C
 	}
 	for {
 		select {
@@ -117,6 +123,11 @@ func (s *Sandbox) watch(ctx context.Context, c Command, p *process, col *collect
 				continue
 			}
 			limit = LimitDisk
+		case <-memory:
+			if !p.stuck() {
+				continue
+			}
+			limit = LimitMemory
 		}
 		p.kill()
 		<-p.done

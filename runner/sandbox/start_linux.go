@@ -60,6 +60,9 @@ func (l *launch) live(stdout, stderr *os.File, started chan<- error) {
 			return
 		}
 	}
+	if t := l.group.newThrash(l.s.cfg.Memory); t != nil {
+		l.proc.stuck = t.look
+	}
 	if l.s.cfg.Kind == None {
 		l.liveBare(stdout, stderr, started)
 	} else {
