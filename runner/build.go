@@ -33,7 +33,20 @@ func (e *execution) build(ctx context.Context, plan source.Plan, side job.SideNa
 		e.notes = append(e.notes, "the builds had no network, though the configuration names hosts: this version does not serve them")
 	}
 	e.phase(map[job.SideName]job.Phase{job.Old: job.PhaseBuildBase, job.New: job.PhaseBuildHead}[side])
+	if side == job.Old && plan.BaseAlone() {
+		hit, err := e.cached()
+		if err != nil {
+			e.log.Warn("the cache of builds", "error", err)
+		}
+		if hit {
+			e.log.Info("the base was built before")
+			e.keep = true
+			return nil
+		}
+	}
+	e.seed(ctx, side)
 	out := e.buildOnce(ctx, side)
+	e.keep = e.keep || side == job.Old && out == nil && plan.BaseAlone()
 	if out == nil || out.Kind != job.BuildFailed || side != job.Old || len(plan.Extra) == 0 {
 		return out
 	}
@@ -41,7 +54,9 @@ func (e *execution) build(ctx context.Context, plan source.Plan, side job.SideNa
 		o := sourceOutcome(err)
 		return &o
 	}
+	e.seed(ctx, side)
 	if out = e.buildOnce(ctx, side); out == nil {
+		e.keep = plan.OldAlone().BaseAlone()
 		e.notes = append(e.notes, "the base does not build with the harness files that only the pull request has; its side runs without them")
 	}
 	return out
@@ -59,6 +74,55 @@ func (e *execution) again(ctx context.Context, plan source.Plan) error {
 
 func (e *execution) cache(side job.SideName) string {
 	return filepath.Join(e.dir, "cache-"+string(side))
+}
+
+// cached takes the base from the cache of builds in place of the written tree.
+func (e *execution) cached() (bool, error) {
+	if e.bases == nil {
+		return false, nil
+	}
+	fresh := e.tree(job.Old) + "-fresh"
+	if err := os.Rename(e.tree(job.Old), fresh); err != nil {
+		return false, err
+	}
+	hit, err := e.bases.take(e.key, e.tree(job.Old), e.cache(job.Old))
+	if hit {
+		return true, removeTree(fresh)
+	}
+	// What a failed move has left is not to be built on.
+	return false, errors.Join(err, removeTree(e.tree(job.Old)), removeTree(e.cache(job.Old)), os.Rename(fresh, e.tree(job.Old)))
+}
+
+// seed gives a build the caches of an earlier one: the base the ones of the
+// repository's last base, the head the ones of its base. A head's never go
+// anywhere. Without them a build is slower and no less right.
+func (e *execution) seed(ctx context.Context, side job.SideName) {
+	from := e.cache(job.Old)
+	if side == job.Old {
+		if e.bases == nil {
+			return
+		}
+		from = e.bases.latest(e.key)
+	}
+	if _, err := os.Stat(from); from == "" || err != nil {
+		return
+	}
+	if err := copyTree(ctx, from, e.cache(side)); err != nil {
+		e.log.Warn("a build begins without a cache", "side", side, "error", err)
+		if err := removeTree(e.cache(side)); err != nil {
+			e.log.Warn("a build begins with half a cache", "side", side, "error", err)
+		}
+	}
+}
+
+// keepBase hands the built base to the cache when the job no longer needs it.
+func (e *execution) keepBase() {
+	if e.bases == nil || !e.keep {
+		return
+	}
+	if err := e.bases.put(e.key, e.tree(job.Old), e.cache(job.Old)); err != nil {
+		e.log.Warn("the base's build was not kept", "error", err)
+	}
 }
 
 func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outcome {

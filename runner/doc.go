@@ -36,6 +36,12 @@ type execution struct {
 	progress func(job.Progress)
 	log      *slog.Logger
 
+	// bases, where set, is where built bases are kept, and key what this one is
+	// kept as.
+	bases *baseCache
+	key   cacheKey
+	keep  bool // the base was built, from its own files alone
+
 	pair  *source.Pair
 	notes []string
 }

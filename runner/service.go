@@ -47,12 +47,21 @@ type Options struct {
 	AllowHTTP bool
 	// MirrorLimit bounds the kept mirrors, in bytes; zero: DefaultMirrorLimit.
 	MirrorLimit int64
+	// CacheLimit bounds the built bases that are kept, in bytes; zero:
+	// DefaultCacheLimit, negative: none are kept.
+	CacheLimit int64
+	// Tools are the places of the host that the sandbox exposes; when something in
+	// them changes, bases are built anew.
+	Tools []string
 	// Stopper, where set, makes the stopper of a job.
 	Stopper func(job.Spec) measure.Stopper
 }
 
 // DefaultMirrorLimit is how much the mirrors of all repositories may take.
 const DefaultMirrorLimit = 20 << 30
+
+// DefaultCacheLimit is how much the built bases of all repositories may take.
+const DefaultCacheLimit = 20 << 30
 
 // stopGrace is how long a runner that is told to stop waits for serve to take
 // its job back.
@@ -64,6 +73,7 @@ var ErrWorkInUse = errors.New("another runner has this work folder")
 type service struct {
 	Options
 	jobs, mirrors string
+	bases         *baseCache
 }
 
 // Run takes jobs from serve, one at a time, until ctx ends; then it gives a job
@@ -113,6 +123,9 @@ func newService(o Options) (*service, error) {
 	if o.MirrorLimit <= 0 {
 		o.MirrorLimit = DefaultMirrorLimit
 	}
+	if o.CacheLimit == 0 {
+		o.CacheLimit = DefaultCacheLimit
+	}
 	if o.HostLock == "" {
 		o.HostLock = defaultHostLock()
 	}
@@ -121,9 +134,10 @@ func newService(o Options) (*service, error) {
 		return nil, fmt.Errorf("find the work folder: %w", err)
 	}
 	o.Work = work
-	s := &service{Options: o, jobs: filepath.Join(work, "jobs"), mirrors: filepath.Join(work, "mirrors")}
+	s := &service{Options: o, jobs: filepath.Join(work, "jobs"), mirrors: filepath.Join(work, "mirrors"),
+		bases: &baseCache{dir: filepath.Join(work, "bases"), limit: o.CacheLimit, tools: o.Tools}}
 	// The sandbox's user passes through to a job's trees, and sees no mirror.
-	for dir, mode := range map[string]os.FileMode{work: 0o711, s.jobs: 0o711, s.mirrors: 0o700} {
+	for dir, mode := range map[string]os.FileMode{work: 0o711, s.jobs: 0o711, s.mirrors: 0o700, s.bases.dir: 0o700} {
 		if err := os.MkdirAll(dir, mode); err != nil {
 			return nil, fmt.Errorf("make the work folder: %w", err)
 		}
@@ -153,6 +167,9 @@ func (s *service) tidy() error {
 		if err := removeTree(filepath.Join(s.jobs, e.Name())); err != nil {
 			return fmt.Errorf("remove a left job: %w", err)
 		}
+	}
+	if err := s.bases.shrink(max(s.CacheLimit, 0)); err != nil {
+		return err
 	}
 	return source.Prune(s.mirrors, s.MirrorLimit)
 }

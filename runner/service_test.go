@@ -403,3 +403,43 @@ func TestARevokedRunnerEnds(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestABaseIsBuiltOnceAndNoPullRequestsCacheReachesABase(t *testing.T) {
+	// The benchmark prints when it was built, and who had left something in the
+	// build's cache.
+	build := `#!/bin/sh
+set -e
+from=$(cat "$XDG_CACHE_HOME/mark" 2>/dev/null || echo 0)
+cat who > "$XDG_CACHE_HOME/mark"
+mkdir -p "$XDG_CACHE_HOME/locked/in" && chmod -R 555 "$XDG_CACHE_HOME/locked" || true
+printf '#!/bin/sh\necho "$1 from=%s: %s"\n' "$from" "1$(date +%N)" > run
+chmod +x run
+`
+	w := newWorld(t, map[string]string{"build.sh": build, "who": "1"}, map[string]string{"who": "2"})
+	w.start(w.opts)
+	measured := func() (old, new string) {
+		j := w.wait(w.create(spec()).ID, "ends", ended)
+		if j.Outcome.Kind != job.Measured {
+			t.Fatalf("%+v", j.Outcome)
+		}
+		runs := w.runs(j)
+		return values(runs, job.Old), values(runs, job.New)
+	}
+	old1, new1 := measured()
+	old2, new2 := measured()
+	if !strings.Contains(old1, "from=0") || !strings.Contains(new1, "from=1") {
+		t.Errorf("the first job: old %q, new %q", old1, new1)
+	}
+	if old2 != old1 {
+		t.Errorf("the base was built again: %q, then %q", old1, old2)
+	}
+	if new2 == new1 || !strings.Contains(new2, "from=1") {
+		t.Errorf("the head's build was kept, or its cache: %q, then %q", new1, new2)
+	}
+	// Another base of the repository begins with the last base's cache, and never
+	// with one that a head has written.
+	w.base, w.head = w.head, w.base
+	if old3, _ := measured(); !strings.Contains(old3, "from=1") {
+		t.Errorf("another base: %q", old3)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
 
@@ -146,6 +147,11 @@ func (t *try) perform() job.Outcome {
 	}
 	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, name: t.Name, sink: t.spool.add, log: t.log,
 		progress: func(p job.Progress) { p.At = time.Now(); t.progress.Store(&p) }}
+	if t.Sandbox.Facts().Kind != sandbox.None { // without one, results may hold the tree's own path
+		e.bases = t.bases
+		e.key = cacheKey{Repository: t.job.Repository.ID, SHA: t.job.Base.SHA, Build: t.job.Spec.Build, History: t.job.Spec.History,
+			LFS: t.job.Spec.LFS, Sandbox: fmt.Sprint(t.Sandbox.Facts().Version, t.Sandbox.Facts().UID), Toolchain: t.bases.toolchain()}
+	}
 	if t.Stopper != nil {
 		e.stopper = t.Stopper(t.job.Spec)
 	}
@@ -160,7 +166,9 @@ func (t *try) perform() job.Outcome {
 	if err != nil {
 		return e.complete(sourceOutcome(err))
 	}
-	return e.buildAndMeasure(t.work, plan)
+	out := e.buildAndMeasure(t.work, plan)
+	e.keepBase()
+	return out
 }
 
 // fetch brings the sources here and gives the credential back, however that

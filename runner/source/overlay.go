@@ -22,6 +22,7 @@ type Plan struct {
 	Extra []string
 
 	old, oldAlone, new string // trees
+	pure               string // the base's own
 }
 
 // OldAlone is the plan with the base's side as it is without Extra.
@@ -29,6 +30,10 @@ func (p Plan) OldAlone() Plan {
 	p.old, p.Extra = p.oldAlone, nil
 	return p
 }
+
+// BaseAlone tells whether the base's side holds nothing but what the base's commit
+// does.
+func (p Plan) BaseAlone() bool { return p.old == p.pure }
 
 // entry is one line of a tree.
 type entry struct {
@@ -41,7 +46,7 @@ type entry struct {
 // is written and without running anything, so no symbolic link that a pull
 // request brings can lead a benchmark file elsewhere.
 func (p *Pair) Plan(ctx context.Context, globs []string, from job.HarnessFrom) (Plan, error) {
-	plan := Plan{old: p.Old.tree, oldAlone: p.Old.tree, new: p.New.tree}
+	plan := Plan{old: p.Old.tree, oldAlone: p.Old.tree, new: p.New.tree, pure: p.Old.tree}
 	if len(globs) == 0 {
 		return plan, nil
 	}
