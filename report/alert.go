@@ -14,18 +14,12 @@ const (
 // varianceAlert is the warning that stands where the variance is too high to
 // support a result: what varies, the limits, and what would do.
 func (r *Report) varianceAlert() string {
-	var rows []*Row
-	for _, row := range r.Rows {
-		if row.warning(codeVariance) != nil && row.OnlyOn == "" && !row.Twin {
-			rows = append(rows, row)
-		}
-	}
+	rows := r.tooVariable()
 	if len(rows) == 0 {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "> [!WARNING]\n> **The variance is too high to support a result for %d of %s**, marked (!) in the table. "+
-		"That does not mean unchanged: it cannot be told.\n>\n", len(rows), plural(r.Summary.Compared, "benchmark", "benchmarks"))
+	fmt.Fprintf(&b, "> [!WARNING]\n> **%s**, marked (!) in the table. That does not mean unchanged: it cannot be told.\n>\n", r.varianceTitle(len(rows)))
 	for _, row := range rows[:min(len(rows), alertRows)] {
 		fmt.Fprintf(&b, "> - %s: %s.\n", Code(shorten(Visible(row.ID), nameColumns)), row.warning(codeVariance).Text)
 	}
@@ -33,6 +27,21 @@ func (r *Report) varianceAlert() string {
 		fmt.Fprintf(&b, "> - and %d more.\n", more)
 	}
 	return b.String() + "\n"
+}
+
+// tooVariable are the rows whose variance is too high for a result.
+func (r *Report) tooVariable() []*Row {
+	var rows []*Row
+	for _, row := range r.Rows {
+		if row.warning(codeVariance) != nil && row.OnlyOn == "" && !row.Twin {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (r *Report) varianceTitle(n int) string {
+	return fmt.Sprintf("The variance is too high to support a result for %d of %s", n, plural(r.Summary.Compared, "benchmark", "benchmarks"))
 }
 
 // otherWarnings lists what is wrong with the whole measurement, beside what

@@ -95,28 +95,37 @@ func (r *Report) answer(k bucket, rows []*Row) string {
 	return b.String()
 }
 
-// answerText says what the data say of one benchmark, and for those that cannot
-// be told what would settle it.
+// answerText is plainText for Markdown.
 func (row *Row) answerText(margin float64) string {
-	text := row.changeText()
+	return row.describe(margin, codeUnsafe)
+}
+
+// plainText says what the data say of one benchmark, and for those that cannot
+// be told what would settle it.
+func (row *Row) plainText(margin float64) string {
+	return row.describe(margin, Visible)
+}
+
+func (row *Row) describe(margin float64, quote func(string) string) string {
+	var parts []string
+	if c := row.changeText(); c != "" {
+		parts = append(parts, c)
+	}
 	if row.Why != "" {
-		if text != "" {
-			text += "; "
-		}
-		text += codeUnsafe(row.Why)
+		parts = append(parts, quote(row.Why))
 	}
-	if row.warning(codeContradict) != nil {
-		return text + "; the attempts contradict each other"
+	switch how := row.settles(margin); {
+	case row.warning(codeContradict) != nil:
+		parts = append(parts, "the attempts contradict each other")
+	case how != "":
+		parts = append(parts, how)
+	case row.Verdict == stats.Inconclusive, row.Verdict == stats.Slower:
+		parts = append(parts, "more runs would narrow this")
 	}
-	if how := row.settles(margin); how != "" {
-		text += "; " + how
-	} else if row.Verdict == stats.Inconclusive || row.Verdict == stats.Slower {
-		text += "; more runs would narrow this"
-	}
-	if text == "" {
+	if len(parts) == 0 {
 		return row.Words
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // changeText is the measured change with its interval: "3.1 % slower (1.6 % to

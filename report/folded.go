@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
@@ -74,7 +76,15 @@ func (r *Report) ledger(budget int) string {
 
 // recipe says how to run the comparison on another machine.
 func (r *Report) recipe(int) string {
-	a := r.About
+	lines := recipeLines(r.About)
+	if lines == "" {
+		return ""
+	}
+	return details("How to run this yourself", "In a clone of the repository:\n\n"+Fence(lines, "sh"))
+}
+
+// recipeLines are the commands that repeat the comparison.
+func recipeLines(a About) string {
 	if !isSHA(a.Base.SHA) || !isSHA(a.Head.SHA) {
 		return ""
 	}
@@ -86,7 +96,7 @@ func (r *Report) recipe(int) string {
 	if a.PR > 0 {
 		fetch = fmt.Sprintf("git fetch origin refs/pull/%d/head\n", a.PR)
 	}
-	return details("How to run this yourself", "In a clone of the repository:\n\n"+Fence(fetch+shorten(line, 2000), "sh"))
+	return fetch + shorten(Visible(line), 2000)
 }
 
 // logTails shows how processes ended that failed.
@@ -125,45 +135,69 @@ func (r *Report) hostDetails(int) string {
 }
 
 func hostLines(a About) string {
-	h := a.Host
 	var b strings.Builder
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", name, Code(shorten(Visible(value), 200)))
-		}
-	}
-	line("name", h.Name)
-	line("CPU", h.CPU)
-	if h.Cores > 0 {
-		fmt.Fprintf(&b, "- cores: %d\n", h.Cores)
-	}
-	line("OS", h.OS)
-	line("kernel", h.Kernel)
-	line("sandbox", h.Sandbox)
-	for _, u := range h.Unfit[:min(len(h.Unfit), warningsMost)] {
-		line("unfit", u)
-	}
-	for _, w := range h.Warn[:min(len(h.Warn), warningsMost)] {
-		line("warning", w)
-	}
-	if !a.Started.IsZero() && a.Finished.After(a.Started) {
-		fmt.Fprintf(&b, "- measured in: %s\n", a.Finished.Sub(a.Started).Round(1e9))
+	for _, f := range machineFacts(a) {
+		fmt.Fprintf(&b, "- %s: %s\n", f.Name, Code(shorten(Visible(f.Text), 200)))
 	}
 	return b.String()
 }
 
-// hints lists the warnings of single benchmarks, without those on the variance,
-// which have their own place.
-func (r *Report) hints(budget int) string {
-	var lines []string
+// machineFacts are what is known of the machine, hostile text.
+func machineFacts(a About) []pageItem {
+	h := a.Host
+	var out []pageItem
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, pageItem{name, value})
+		}
+	}
+	add("name", h.Name)
+	add("CPU", h.CPU)
+	if h.Cores > 0 {
+		add("cores", strconv.Itoa(h.Cores))
+	}
+	add("OS", h.OS)
+	add("kernel", h.Kernel)
+	add("sandbox", h.Sandbox)
+	for _, u := range h.Unfit[:min(len(h.Unfit), warningsMost)] {
+		add("unfit", u)
+	}
+	for _, w := range h.Warn[:min(len(h.Warn), warningsMost)] {
+		add("warning", w)
+	}
+	if !a.Started.IsZero() && a.Finished.After(a.Started) {
+		add("measured in", a.Finished.Sub(a.Started).Round(time.Second).String())
+	}
+	return out
+}
+
+// hint is a warning of one benchmark.
+type hint struct {
+	row *Row
+	Warning
+}
+
+// hintList are the warnings of single benchmarks, without those that have their
+// own place above.
+func (r *Report) hintList() []hint {
+	var out []hint
 	for _, row := range r.Rows {
 		for _, w := range row.Warnings {
 			switch w.Code {
 			case codeVariance, codeMissingSide, codeWithinProcess:
 				continue
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s: %s", shorten(Visible(row.ID), nameColumns), w.Code, Visible(w.Text)))
+			out = append(out, hint{row, w})
 		}
+	}
+	return out
+}
+
+// hints lists them, folded.
+func (r *Report) hints(budget int) string {
+	var lines []string
+	for _, h := range r.hintList() {
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", shorten(Visible(h.row.ID), nameColumns), h.Code, Visible(h.Text)))
 	}
 	if len(lines) == 0 {
 		return ""

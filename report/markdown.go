@@ -52,7 +52,7 @@ func (r *Report) header() string {
 	if runs := r.runsText(); runs != "" {
 		parts = append(parts, runs)
 	}
-	if h := hostText(a.Host); h != "" {
+	if h := hostText(a.Host, Code); h != "" {
 		parts = append(parts, "on "+h)
 	}
 	text := strings.Join(parts, " · ")
@@ -99,10 +99,11 @@ func (r *Report) runsText() string {
 	return n + " a side"
 }
 
-func hostText(h job.Host) string {
+// hostText names the machine in a few words, each put through quote.
+func hostText(h job.Host, quote func(string) string) string {
 	var parts []string
 	if h.CPU != "" {
-		parts = append(parts, Code(shorten(Visible(h.CPU), 80)))
+		parts = append(parts, quote(shorten(Visible(h.CPU), 80)))
 	}
 	if h.Cores > 0 {
 		parts = append(parts, plural(h.Cores, "core", "cores"))
@@ -112,9 +113,17 @@ func hostText(h job.Host) string {
 	case h.Name == "":
 		return inner
 	case inner == "":
-		return Code(shorten(Visible(h.Name), 80))
+		return quote(shorten(Visible(h.Name), 80))
 	}
-	return Code(shorten(Visible(h.Name), 80)) + " (" + inner + ")"
+	return quote(shorten(Visible(h.Name), 80)) + " (" + inner + ")"
+}
+
+// hostPlain is hostText for where nothing is rendered.
+func hostPlain(a About) string {
+	if h := hostText(a.Host, Visible); h != "" {
+		return "on " + h
+	}
+	return ""
 }
 
 // detectableText says which changes the run could have shown, for the middle

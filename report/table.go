@@ -127,13 +127,17 @@ func (row *Row) pictured() [2]float64 {
 	return row.Interval
 }
 
-// manyComparisons is the note under the table: how to read it, and how many
-// stars chance alone gives.
+// manyComparisons is the note under the table.
 func (r *Report) manyComparisons() string {
-	n := r.Summary.Compared
-	if n == 0 {
+	if r.Summary.Compared == 0 {
 		return ""
 	}
+	return r.noteText(r.hasPicture()) + "\n\n"
+}
+
+// noteText says how to read the table, and how many stars chance alone gives.
+func (r *Report) noteText(pictures bool) string {
+	n := r.Summary.Compared
 	atMost, how := "", "Welch's t-test"
 	if r.Design.Adaptive() {
 		atMost, how = "at most ", "paired, adjusted for the looks"
@@ -144,10 +148,10 @@ func (r *Report) manyComparisons() string {
 	text := fmt.Sprintf("Plus is better. One star means that a change this large is unlikely by chance alone (`*` p < .05, `**` p < .01, `***` p < .001; %s). "+
 		"With %s, expect %s%.2f, %.2f and %.2f false results at `*`, `**` and `***` even if nothing changed.",
 		how, plural(n, "comparison", "comparisons"), atMost, f[0], f[1], f[2])
-	if r.hasPicture() {
+	if pictures {
 		text += fmt.Sprintf(" The picture shows what the data leave possible for each benchmark: `●` measured, `━` possible, `│` no change, `┊` ±%s.", exactPercent(r.Design.Margin))
 	}
-	return text + "\n\n"
+	return text
 }
 
 func (r *Report) hasPicture() bool {
