@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,14 +46,23 @@ func env(pairs ...string) Env {
 	}
 }
 
+// appKey is a private key as GitHub gives one. It is made once: that takes long.
 func appKey(t *testing.T) string {
 	t.Helper()
-	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	text, err := madeKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k)}))
+	return text
 }
+
+var madeKey = sync.OnceValues(func() (string, error) {
+	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return "", err
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(k)})), nil
+})
 
 // folder writes files of mode 0600 and gives their folder.
 func folder(t *testing.T, files map[string]string) string {
