@@ -65,7 +65,7 @@ func (f *JobFlags) Register(fs *pflag.FlagSet) {
 		}
 		return nil
 	})
-	value("gate", "", "fail when the pull request regresses", func(s string) error {
+	value("gate", "bool", "fail when the pull request regresses", func(s string) error {
 		on := s == "true"
 		f.Gate = &on
 		if !on && s != "false" {
@@ -89,7 +89,7 @@ func (v *flagValue) Set(s string) error {
 }
 
 // IsBoolFlag lets the help show the flag without a value.
-func (v *flagValue) IsBoolFlag() bool { return v.kind == "" }
+func (v *flagValue) IsBoolFlag() bool { return v.kind == "bool" }
 
 func into(to *string, check func(string) error) func(string) error {
 	return func(s string) error {
