@@ -38,7 +38,7 @@ func (f *Forge) Self(ctx context.Context) (Identity, error) {
 		return *known, nil
 	}
 	var out Identity
-	err := f.top.read(ctx, "read own identity", func(gh *github.Client) error {
+	err := f.top.read(ctx, "read own identity", func(ctx context.Context, gh *github.Client) error {
 		if !f.IsApp() {
 			u, _, err := gh.Users.Get(ctx, "")
 			out = Identity{Login: u.GetLogin(), ID: u.GetID()}
@@ -91,7 +91,7 @@ func (f *Forge) Installations(ctx context.Context) ([]Installation, error) {
 		return nil, ErrNotAnApp
 	}
 	var out []Installation
-	err := pages(ctx, f.top, "list installations", func(gh *github.Client, page github.ListOptions) (*github.Response, error) {
+	err := pages(ctx, f.top, "list installations", func(ctx context.Context, gh *github.Client, page github.ListOptions) (*github.Response, error) {
 		got, resp, err := gh.Apps.ListInstallations(ctx, &page)
 		for _, one := range got {
 			out = append(out, installation(one))
@@ -111,7 +111,7 @@ func (f *Forge) InstallationOf(ctx context.Context, r Repo) (Installation, error
 		return Installation{}, err
 	}
 	var out Installation
-	err := f.top.read(ctx, "find the installation of "+r.String(), func(gh *github.Client) error {
+	err := f.top.read(ctx, "find the installation of "+r.String(), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Apps.FindRepositoryInstallation(ctx, r.Owner, r.Name)
 		if err == nil {
 			out = installation(got)
@@ -127,7 +127,7 @@ func (c *Client) Repositories(ctx context.Context) ([]Repository, error) {
 		return nil, ErrNotAnApp
 	}
 	var out []Repository
-	err := pages(ctx, c, "list the installation's repositories", func(gh *github.Client, page github.ListOptions) (*github.Response, error) {
+	err := pages(ctx, c, "list the installation's repositories", func(ctx context.Context, gh *github.Client, page github.ListOptions) (*github.Response, error) {
 		got, resp, err := gh.Apps.ListRepos(ctx, &page)
 		if err == nil {
 			for _, one := range got.Repositories {
@@ -165,7 +165,7 @@ func (f *Forge) FailedDeliveries(ctx context.Context, since time.Time) ([]Delive
 	for range maxPages {
 		var got []*github.HookDelivery
 		var cursor string
-		err := f.top.read(ctx, "list webhook deliveries", func(gh *github.Client) error {
+		err := f.top.read(ctx, "list webhook deliveries", func(ctx context.Context, gh *github.Client) error {
 			list, resp, err := gh.Apps.ListHookDeliveries(ctx, opts)
 			if err == nil {
 				got, cursor = list, resp.Cursor
@@ -215,7 +215,7 @@ func (f *Forge) Redeliver(ctx context.Context, id int64) error {
 	if !f.IsApp() {
 		return ErrNotAnApp
 	}
-	err := f.top.mutate(ctx, fmt.Sprintf("redeliver webhook %d", id), func(gh *github.Client) error {
+	err := f.top.mutate(ctx, fmt.Sprintf("redeliver webhook %d", id), func(ctx context.Context, gh *github.Client) error {
 		_, _, err := gh.Apps.RedeliverHookDelivery(ctx, id)
 		return err
 	})

@@ -38,14 +38,14 @@ func TestAnAppKnowsItselfItsInstallationsAndTheirRepositories(t *testing.T) {
 	}
 	_, err = w.forge.InstallationOf(w.ctx, forge.Repo{Owner: "dev-b", Name: "engine"})
 	w.is(err, forge.NotFound)
-	for i := range 120 {
+	for i := range 101 {
 		_, err := w.AddRepo(fmt.Sprintf("acme/r%d", i), forgetest.RepoSpec{Private: true})
 		w.ok(err)
 	}
 	repos, err := w.gh.Repositories(w.ctx)
 	w.ok(err)
-	if len(repos) != 121 {
-		t.Fatalf("%d repositories, want 121", len(repos))
+	if len(repos) != 102 {
+		t.Fatalf("%d repositories, want 102", len(repos))
 	}
 }
 
@@ -206,7 +206,7 @@ func TestWebhooksThatNeverArrivedAreListedAndDeliveredAgain(t *testing.T) {
 	defer sink.Close()
 	w.SetWebhook(w.app, sink.URL, "secret")
 	w.SetDeliveryMode(forgetest.DeliveryMode{Sync: true})
-	for i := range 120 { // more than a page
+	for i := range 101 { // more than a page
 		_, err := w.Comment("dev-a", w.pull, fmt.Sprint("comment ", i))
 		w.ok(err)
 	}
@@ -218,10 +218,10 @@ func TestWebhooksThatNeverArrivedAreListedAndDeliveredAgain(t *testing.T) {
 	since := time.Now().Add(-time.Hour)
 	failed, err := w.forge.FailedDeliveries(w.ctx, since)
 	w.ok(err)
-	if len(failed) != 120 || failed[0].Event != "issue_comment" || failed[0].StatusCode != 503 || failed[0].InstallationID != w.inst.ID {
+	if len(failed) != 101 || failed[0].Event != "issue_comment" || failed[0].StatusCode != 503 || failed[0].InstallationID != w.inst.ID {
 		t.Fatalf("%d failed: %+v", len(failed), failed[:min(1, len(failed))])
 	}
-	if !(failed[0].ID < failed[119].ID) {
+	if !(failed[0].ID < failed[100].ID) {
 		t.Fatal("not oldest first")
 	}
 	for _, d := range failed {

@@ -77,7 +77,7 @@ func (c *Client) CreateCheckRun(ctx context.Context, r Repo, run CheckRun) (int6
 	first, rest := splitAnnotations(run.Annotations)
 	var id int64
 	op := fmt.Sprintf("create check run %q of %s@%.12s", run.Name, r, run.HeadSHA)
-	err := c.mutate(ctx, op, func(gh *github.Client) error {
+	err := c.mutate(ctx, op, func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Checks.CreateCheckRun(ctx, r.Owner, r.Name, github.CreateCheckRunOptions{
 			Name: run.Name, HeadSHA: run.HeadSHA,
 			DetailsURL: optional(run.DetailsURL), ExternalID: optional(run.ExternalID),
@@ -110,7 +110,7 @@ func (c *Client) UpdateCheckRun(ctx context.Context, r Repo, id int64, run Check
 
 func (c *Client) updateCheckRun(ctx context.Context, r Repo, id int64, run CheckRun, marks []Annotation) error {
 	op := fmt.Sprintf("update check run %d of %s", id, r)
-	return c.mutate(ctx, op, func(gh *github.Client) error {
+	return c.mutate(ctx, op, func(ctx context.Context, gh *github.Client) error {
 		_, _, err := gh.Checks.UpdateCheckRun(ctx, r.Owner, r.Name, id, github.UpdateCheckRunOptions{
 			Name: run.Name, DetailsURL: optional(run.DetailsURL), ExternalID: optional(run.ExternalID),
 			Status: optional(run.Status), Conclusion: optional(run.Conclusion), CompletedAt: optionalTime(run.EndedAt),
@@ -142,7 +142,7 @@ func (c *Client) CheckRunByID(ctx context.Context, r Repo, id int64) (CheckRunSt
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	err := c.read(ctx, fmt.Sprintf("read check run %d of %s", id, r), func(gh *github.Client) error {
+	err := c.read(ctx, fmt.Sprintf("read check run %d of %s", id, r), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Checks.GetCheckRun(ctx, r.Owner, r.Name, id)
 		if err == nil {
 			out = checkRunState(got)
@@ -167,7 +167,7 @@ func (c *Client) CheckRuns(ctx context.Context, r Repo, sha string) ([]CheckRunS
 	}
 	var out []CheckRunState
 	op := fmt.Sprintf("list check runs of %s@%.12s", r, sha)
-	err := pages(ctx, c, op, func(gh *github.Client, page github.ListOptions) (*github.Response, error) {
+	err := pages(ctx, c, op, func(ctx context.Context, gh *github.Client, page github.ListOptions) (*github.Response, error) {
 		opts.ListOptions = page
 		got, resp, err := gh.Checks.ListCheckRunsForRef(ctx, r.Owner, r.Name, sha, &opts)
 		if err == nil {
@@ -211,7 +211,7 @@ func (c *Client) SetStatus(ctx context.Context, r Repo, sha string, s Status) er
 	if !IsSHA(sha) {
 		return refuse("status of %q: want a full commit id", sha)
 	}
-	return c.mutate(ctx, fmt.Sprintf("set status %q of %s@%.12s", s.Context, r, sha), func(gh *github.Client) error {
+	return c.mutate(ctx, fmt.Sprintf("set status %q of %s@%.12s", s.Context, r, sha), func(ctx context.Context, gh *github.Client) error {
 		_, _, err := gh.Repositories.CreateStatus(ctx, r.Owner, r.Name, sha, &github.RepoStatus{
 			State: &s.State, Context: optional(s.Context), Description: optional(s.Description), TargetURL: optional(s.TargetURL),
 		})

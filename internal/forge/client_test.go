@@ -75,7 +75,12 @@ func TestHistoriesWithNothingInCommonHaveNoMergeBase(t *testing.T) {
 	w := newWorld(t)
 	main, err := w.Server.Commit(w.repo, "main")
 	w.ok(err)
-	alone, err := w.Push("dev-a", w.repo, "alone", forgetest.WriteFiles("start anew", map[string]string{"a": "b"}))
+	alone, err := w.Push("dev-a", w.repo, "alone", func(b *forgetest.Work) error {
+		if _, err := b.Git("update-ref", "-d", "HEAD"); err != nil {
+			return err
+		}
+		return forgetest.WriteFiles("start anew", map[string]string{"a": "b"})(b)
+	})
 	w.ok(err)
 	if _, err := w.gh.MergeBase(w.ctx, w.name, main, alone); !errors.Is(err, forge.ErrNoMergeBase) {
 		t.Fatalf("got %v", err)
@@ -86,10 +91,7 @@ func TestOnlyOwnBranchesAndTagsAreResolved(t *testing.T) {
 	w := newWorld(t)
 	main, err := w.Server.Commit(w.repo, "main")
 	w.ok(err)
-	_, err = w.Push("dev-a", w.repo, "v8.x/staging", func(b *forgetest.Work) error {
-		_, err := b.Git("reset", "-q", "--hard", main)
-		return err
-	})
+	_, err = w.Push("dev-a", w.repo, "v8.x/staging", func(*forgetest.Work) error { return nil })
 	w.ok(err)
 	for name, full := range map[string]string{
 		"main": "refs/heads/main", "v1.0": "refs/tags/v1.0", "light": "refs/tags/light", "v8.x/staging": "refs/heads/v8.x/staging",
@@ -271,6 +273,12 @@ func TestOpenPullRequestsWithALabelAreListed(t *testing.T) {
 	}
 	if got := all(); !slices.Equal(got, []int{2, 3, 4}) {
 		t.Fatalf("listed %v", got)
+	}
+	w.ok(w.ClosePull("dev-a", w.pull))
+	open, err := w.gh.OpenPulls(w.ctx, w.name)
+	w.ok(err)
+	if len(open) != 3 || !open[0].HasLabel("benchmark") || open[0].Head.SHA == "" {
+		t.Fatalf("open are %+v", open)
 	}
 }
 

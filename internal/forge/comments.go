@@ -34,7 +34,7 @@ func (c *Client) CreateComment(ctx context.Context, r Repo, number int, body str
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	err := c.mutate(ctx, fmt.Sprintf("create comment on %s#%d", r, number), func(gh *github.Client) error {
+	err := c.mutate(ctx, fmt.Sprintf("create comment on %s#%d", r, number), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Issues.CreateComment(ctx, r.Owner, r.Name, number, &github.IssueComment{Body: &body})
 		if err == nil {
 			out = comment(got)
@@ -51,7 +51,7 @@ func (c *Client) EditComment(ctx context.Context, r Repo, id int64, body string)
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	err := c.mutate(ctx, fmt.Sprintf("edit comment %d of %s", id, r), func(gh *github.Client) error {
+	err := c.mutate(ctx, fmt.Sprintf("edit comment %d of %s", id, r), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Issues.EditComment(ctx, r.Owner, r.Name, id, &github.IssueComment{Body: &body})
 		if err == nil {
 			out = comment(got)
@@ -66,7 +66,7 @@ func (c *Client) DeleteComment(ctx context.Context, r Repo, id int64) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	err := c.mutate(ctx, fmt.Sprintf("delete comment %d of %s", id, r), func(gh *github.Client) error {
+	err := c.mutate(ctx, fmt.Sprintf("delete comment %d of %s", id, r), func(ctx context.Context, gh *github.Client) error {
 		_, err := gh.Issues.DeleteComment(ctx, r.Owner, r.Name, id)
 		return err
 	})
@@ -82,7 +82,7 @@ func (c *Client) Comment(ctx context.Context, r Repo, id int64) (Comment, error)
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	err := c.read(ctx, fmt.Sprintf("read comment %d of %s", id, r), func(gh *github.Client) error {
+	err := c.read(ctx, fmt.Sprintf("read comment %d of %s", id, r), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Issues.GetComment(ctx, r.Owner, r.Name, id)
 		if err == nil {
 			out = comment(got)
@@ -99,7 +99,7 @@ func (c *Client) Comments(ctx context.Context, r Repo, number int) ([]Comment, e
 	}
 	var out []Comment
 	op := fmt.Sprintf("list comments of %s#%d", r, number)
-	err := pages(ctx, c, op, func(gh *github.Client, page github.ListOptions) (*github.Response, error) {
+	err := pages(ctx, c, op, func(ctx context.Context, gh *github.Client, page github.ListOptions) (*github.Response, error) {
 		got, resp, err := gh.Issues.ListComments(ctx, r.Owner, r.Name, number, &github.IssueListCommentsOptions{ListOptions: page})
 		for _, one := range got {
 			out = append(out, comment(one))
@@ -145,7 +145,7 @@ func (c *Client) ReactToComment(ctx context.Context, r Repo, id int64, content s
 	if err := r.check(); err != nil {
 		return err
 	}
-	return c.mutate(ctx, fmt.Sprintf("react to comment %d of %s", id, r), func(gh *github.Client) error {
+	return c.mutate(ctx, fmt.Sprintf("react to comment %d of %s", id, r), func(ctx context.Context, gh *github.Client) error {
 		_, _, err := gh.Reactions.CreateIssueCommentReaction(ctx, r.Owner, r.Name, id, content)
 		return err
 	})
@@ -156,7 +156,7 @@ func (c *Client) ReactToPull(ctx context.Context, r Repo, number int, content st
 	if err := r.check(); err != nil {
 		return err
 	}
-	return c.mutate(ctx, fmt.Sprintf("react to %s#%d", r, number), func(gh *github.Client) error {
+	return c.mutate(ctx, fmt.Sprintf("react to %s#%d", r, number), func(ctx context.Context, gh *github.Client) error {
 		_, _, err := gh.Reactions.CreateIssueReaction(ctx, r.Owner, r.Name, number, content)
 		return err
 	})
@@ -168,7 +168,7 @@ func (c *Client) AddLabel(ctx context.Context, r Repo, number int, label string)
 	if err := r.check(); err != nil {
 		return err
 	}
-	return c.mutate(ctx, fmt.Sprintf("add label %q to %s#%d", label, r, number), func(gh *github.Client) error {
+	return c.mutate(ctx, fmt.Sprintf("add label %q to %s#%d", label, r, number), func(ctx context.Context, gh *github.Client) error {
 		_, _, err := gh.Issues.AddLabelsToIssue(ctx, r.Owner, r.Name, number, []string{label})
 		return err
 	})
@@ -179,7 +179,7 @@ func (c *Client) RemoveLabel(ctx context.Context, r Repo, number int, label stri
 	if err := r.check(); err != nil {
 		return err
 	}
-	err := c.mutate(ctx, fmt.Sprintf("remove label %q from %s#%d", label, r, number), func(gh *github.Client) error {
+	err := c.mutate(ctx, fmt.Sprintf("remove label %q from %s#%d", label, r, number), func(ctx context.Context, gh *github.Client) error {
 		// go-github puts the name into the path as it is.
 		_, err := gh.Issues.RemoveLabelForIssue(ctx, r.Owner, r.Name, number, url.PathEscape(label))
 		return err

@@ -208,14 +208,13 @@ func (f *Forge) Installation(id int64) *Client {
 }
 
 // client wraps an authenticating transport with what every client has: the
-// guard that keeps tokens on the forge's host, the time limit and the pacing.
+// guard that keeps tokens on the forge's host, and the pacing.
 func (f *Forge) client(auth http.RoundTripper) *Client {
 	return &Client{
 		forge: f,
 		http: &http.Client{
 			Transport:     &hostGuard{base: f.base, next: auth},
 			CheckRedirect: f.checkRedirect,
-			Timeout:       f.timeout,
 		},
 		pace: &pacer{clock: f.clock, gap: f.pace},
 	}

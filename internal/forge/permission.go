@@ -51,7 +51,7 @@ func (c *Client) Permission(ctx context.Context, r Repo, login string) (Role, er
 		return RoleNone, refuse("login %q: not a name that GitHub gives", login)
 	}
 	role := RoleNone
-	err := c.read(ctx, fmt.Sprintf("read the permission of %s in %s", login, r), func(gh *github.Client) error {
+	err := c.read(ctx, fmt.Sprintf("read the permission of %s in %s", login, r), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Repositories.GetPermissionLevel(ctx, r.Owner, r.Name, login)
 		// A renamed account answers under its new name; the old one may since
 		// belong to somebody else.

@@ -123,7 +123,7 @@ func (c *Client) Repository(ctx context.Context, r Repo) (Repository, error) {
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	err := c.read(ctx, "read repository "+r.String(), func(gh *github.Client) error {
+	err := c.read(ctx, "read repository "+r.String(), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Repositories.Get(ctx, r.Owner, r.Name)
 		if err == nil {
 			out = repository(got)
@@ -139,7 +139,7 @@ func (c *Client) PullRequest(ctx context.Context, r Repo, number int) (PullReque
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	err := c.read(ctx, fmt.Sprintf("read pull request %s#%d", r, number), func(gh *github.Client) error {
+	err := c.read(ctx, fmt.Sprintf("read pull request %s#%d", r, number), func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.PullRequests.Get(ctx, r.Owner, r.Name, number)
 		if err == nil {
 			out = pullRequest(got)
@@ -160,7 +160,7 @@ func (c *Client) PullsWithLabel(ctx context.Context, r Repo, label string) ([]Pu
 	}
 	var numbers []int
 	op := fmt.Sprintf("list open pull requests of %s with label %q", r, label)
-	err := pages(ctx, c, op, func(gh *github.Client, page github.ListOptions) (*github.Response, error) {
+	err := pages(ctx, c, op, func(ctx context.Context, gh *github.Client, page github.ListOptions) (*github.Response, error) {
 		got, resp, err := gh.Issues.ListByRepo(ctx, r.Owner, r.Name, &github.IssueListByRepoOptions{
 			State: "open", Labels: []string{label}, ListOptions: page,
 		})
@@ -199,7 +199,7 @@ func (c *Client) PullCommits(ctx context.Context, r Repo, number int) ([]Commit,
 	}
 	var out []Commit
 	op := fmt.Sprintf("list commits of %s#%d", r, number)
-	err := pages(ctx, c, op, func(gh *github.Client, page github.ListOptions) (*github.Response, error) {
+	err := pages(ctx, c, op, func(ctx context.Context, gh *github.Client, page github.ListOptions) (*github.Response, error) {
 		got, resp, err := gh.PullRequests.ListCommits(ctx, r.Owner, r.Name, number, &page)
 		for _, rc := range got {
 			commit := Commit{SHA: rc.GetSHA(), Message: rc.GetCommit().GetMessage()}
@@ -228,7 +228,7 @@ func (c *Client) MergeBase(ctx context.Context, r Repo, base, head string) (stri
 	}
 	var sha string
 	op := fmt.Sprintf("compare %.12s...%.12s in %s", base, head, r)
-	err := c.read(ctx, op, func(gh *github.Client) error {
+	err := c.read(ctx, op, func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Repositories.CompareCommits(ctx, r.Owner, r.Name, base, head, &github.ListOptions{PerPage: 1})
 		if err == nil {
 			sha = got.GetMergeBaseCommit().GetSHA()

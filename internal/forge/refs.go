@@ -50,7 +50,7 @@ func (c *Client) ResolveRef(ctx context.Context, r Repo, name string) (Ref, erro
 func (c *Client) ref(ctx context.Context, r Repo, full string) (Ref, error) {
 	op := fmt.Sprintf("read %s of %s", full, r)
 	var sha, kind string
-	err := c.read(ctx, op, func(gh *github.Client) error {
+	err := c.read(ctx, op, func(ctx context.Context, gh *github.Client) error {
 		got, _, err := gh.Git.GetRef(ctx, r.Owner, r.Name, full)
 		if err == nil && got.GetRef() == full {
 			sha, kind = got.GetObject().GetSHA(), got.GetObject().GetType()
@@ -59,7 +59,7 @@ func (c *Client) ref(ctx context.Context, r Repo, full string) (Ref, error) {
 	})
 	// Tags may point at tags; git itself follows any number.
 	for depth := 0; err == nil && kind == "tag" && depth < 8; depth++ {
-		err = c.read(ctx, op, func(gh *github.Client) error {
+		err = c.read(ctx, op, func(ctx context.Context, gh *github.Client) error {
 			got, _, err := gh.Git.GetTag(ctx, r.Owner, r.Name, sha)
 			if err == nil {
 				sha, kind = got.GetObject().GetSHA(), got.GetObject().GetType()
@@ -96,7 +96,7 @@ func (c *Client) FileAtDefaultBranch(ctx context.Context, r Repo, path string) (
 	}
 	op := fmt.Sprintf("read %s of %s", path, r)
 	out := File{Path: path}
-	err := c.read(ctx, op, func(gh *github.Client) error {
+	err := c.read(ctx, op, func(ctx context.Context, gh *github.Client) error {
 		got, _, _, err := gh.Repositories.GetContents(ctx, r.Owner, r.Name, path, nil)
 		if err != nil {
 			return err

@@ -63,7 +63,7 @@ func (f *Forge) RepoToken(ctx context.Context, installation, repoID int64, p Per
 	out := &RepoToken{forge: f, RepoID: repoID}
 	var granted *github.InstallationToken
 	// Not a mutation for the pacer: it is no content, and a runner waits.
-	err := f.top.read(ctx, op, func(gh *github.Client) (err error) {
+	err := f.top.read(ctx, op, func(ctx context.Context, gh *github.Client) (err error) {
 		granted, _, err = gh.Apps.CreateInstallationToken(ctx, installation, &github.InstallationTokenOptions{
 			RepositoryIDs: []int64{repoID},
 			Permissions: &github.InstallationPermissions{
@@ -118,7 +118,7 @@ func (f *Forge) RevokeToken(ctx context.Context, secret string) error {
 		Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: secret}),
 		Base:   f.transport,
 	})
-	err := own.read(ctx, "revoke a token", func(gh *github.Client) error {
+	err := own.read(ctx, "revoke a token", func(ctx context.Context, gh *github.Client) error {
 		_, err := gh.Apps.RevokeInstallationToken(ctx)
 		return err
 	})

@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -97,6 +98,7 @@ func (t *installationTransport) RoundTrip(req *http.Request) (*http.Response, er
 		return nil, err
 	}
 	resp, err := used.RoundTrip(req)
+	keepMintAnswer(err)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
@@ -115,5 +117,17 @@ func (t *installationTransport) RoundTrip(req *http.Request) (*http.Response, er
 	if used, err = t.current(); err != nil {
 		return nil, err
 	}
-	return used.RoundTrip(again)
+	resp, err = used.RoundTrip(again)
+	keepMintAnswer(err)
+	return resp, err
+}
+
+// keepMintAnswer reads the answer that ghinstallation hands over unread when a
+// token was refused. Once the request has returned, its context is over and
+// reading could fail.
+func keepMintAnswer(err error) {
+	var mint *ghinstallation.HTTPError
+	if errors.As(err, &mint) && mint.Response != nil {
+		readMessage(mint.Response)
+	}
 }

@@ -65,21 +65,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// push writes speed.txt on a branch of the fork that starts at main.
+// push writes speed.txt on a branch of the fork.
 func (w *world) push(branch, speed string) string {
 	w.t.Helper()
-	sha, err := w.Push("dev-b", w.fork, branch, func(b *forgetest.Work) error {
-		if _, err := b.Git("rev-parse", "--verify", "HEAD"); err != nil {
-			main, err := w.Server.Commit(w.repo, "main")
-			if err != nil {
-				return err
-			}
-			if _, err := b.Git("reset", "-q", "--hard", main); err != nil {
-				return err
-			}
-		}
-		return forgetest.WriteFiles("change the speed", map[string]string{"speed.txt": speed})(b)
-	})
+	sha, err := w.Push("dev-b", w.fork, branch, forgetest.WriteFiles("change the speed", map[string]string{"speed.txt": speed}))
 	w.ok(err)
 	return sha
 }

@@ -141,7 +141,8 @@ func WriteFiles(message string, files map[string]string) func(*Work) error {
 }
 
 // work runs fn in a checkout of the branch, as author, and pushes what it
-// made. With an empty repository the branch is the first one.
+// made. A new branch starts at the default branch; with an empty repository it
+// is the first one.
 func (r *Repo) work(branch, author string, fn func(*Work) error) error {
 	dir, err := os.MkdirTemp("", "forgetest-work-")
 	if err != nil {
@@ -157,7 +158,11 @@ func (r *Repo) work(branch, author string, fn func(*Work) error) error {
 	if err := os.WriteFile(alternates, []byte(filepath.Join(r.dir, "objects")+"\n"), 0o644); err != nil {
 		return err
 	}
-	if tip, err := r.commit("refs/heads/" + branch); err == nil {
+	tip, err := r.commit("refs/heads/" + branch)
+	if err != nil {
+		tip, err = r.commit("HEAD")
+	}
+	if err == nil {
 		if _, err := w.Git("reset", "-q", "--hard", tip); err != nil {
 			return err
 		}

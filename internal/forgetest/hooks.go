@@ -292,7 +292,7 @@ func (s *Server) emitTo(i *Installation, event, action string, r *Repo, sender *
 		d.RepositoryID = r.ID
 	}
 	if i.Account.Type == "Organization" {
-		whole["organization"] = s.userJSON(i.Account)
+		whole["organization"] = s.orgJSON(i.Account)
 	}
 	for key, value := range payload {
 		whole[key] = value

@@ -97,6 +97,12 @@ type shownPage struct {
 	Body                                   template.HTML
 	Conversation                           Conversation
 	Comments                               []shownBody
+	Checks                                 []shownCheck
+}
+
+type shownCheck struct {
+	ShownCheckRun
+	Body template.HTML
 }
 
 type shownBody struct {
@@ -127,6 +133,9 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	page.Body = s.page.render(body)
 	for _, c := range page.Conversation.Comments {
 		page.Comments = append(page.Comments, shownBody{c, s.page.render(c.Body)})
+	}
+	for _, run := range page.Conversation.CheckRuns {
+		page.Checks = append(page.Checks, shownCheck{run, s.page.render(run.Summary + "\n\n" + run.Text)})
 	}
 	var b bytes.Buffer
 	if err := s.page.page.Execute(&b, page); err != nil {
@@ -198,8 +207,9 @@ blockquote { border-left: .25em solid #d1d9e0; color: #59636e; margin: 0 0 1rem;
 {{range .Comments}}<article id="issuecomment-{{.ID}}"><header><b>{{.Author}}</b> {{.Created.Format "2006-01-02 15:04:05"}}{{if .Edits}} · edited{{end}}</header>
 <div>{{.HTML}}</div>{{if .Reactions}}<p class="reactions">{{range .Reactions}}{{.}} {{end}}</p>{{end}}</article>
 {{end}}<h2>Checks</h2>
-{{range .Conversation.CheckRuns}}<article><header><b>{{.Name}}</b> {{.Status}}{{if .Conclusion}}: <b>{{.Conclusion}}</b>{{end}} · <code>{{printf "%.8s" .HeadSHA}}</code></header>
-<div><p>{{.Title}}</p></div></article>
+{{range .Checks}}<article><header><b>{{.Name}}</b> {{.Status}}{{if .Conclusion}}: <b>{{.Conclusion}}</b>{{end}} · <code>{{printf "%.8s" .HeadSHA}}</code></header>
+<div><details><summary>{{.Title}}</summary>{{.Body}}</details>
+{{range .Actions}}<kbd>{{.}}</kbd> {{end}}</div></article>
 {{else}}<p>No check runs.</p>{{end}}
 {{range .Conversation.Statuses}}<p><b>{{.Context}}</b> {{.State}} {{.Description}}</p>{{end}}
 </body></html>`

@@ -3,6 +3,7 @@ package forgetest
 import (
 	"encoding/base64"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -37,7 +38,7 @@ func (s *Server) userJSON(u *User) any {
 	if u == nil {
 		return nil
 	}
-	api := s.APIURL() + "/users/" + u.Login
+	api := s.APIURL() + "/users/" + url.PathEscape(u.Login)
 	kind := "U"
 	switch u.Type {
 	case "Organization":
@@ -55,6 +56,16 @@ func (s *Server) userJSON(u *User) any {
 		"followers_url": api + "/followers", "following_url": api + "/following{/other_user}", "gists_url": api + "/gists{/gist_id}",
 		"starred_url": api + "/starred{/owner}{/repo}", "subscriptions_url": api + "/subscriptions", "organizations_url": api + "/orgs",
 		"repos_url": api + "/repos", "events_url": api + "/events{/privacy}", "received_events_url": api + "/received_events",
+	}
+}
+
+// orgJSON is the organization of a webhook, which is not a user's object.
+func (s *Server) orgJSON(u *User) object {
+	api := s.APIURL() + "/orgs/" + u.Login
+	return object{
+		"login": u.Login, "id": u.ID, "node_id": nodeID("O", u.ID), "url": api, "repos_url": api + "/repos", "events_url": api + "/events",
+		"hooks_url": api + "/hooks", "issues_url": api + "/issues", "members_url": api + "/members{/member}",
+		"public_members_url": api + "/public_members{/member}", "avatar_url": fmt.Sprintf("%s/avatars/u/%d", s.base, u.ID), "description": "",
 	}
 }
 
@@ -110,7 +121,7 @@ func (s *Server) openPulls(r *Repo) int {
 func (s *Server) labelJSON(r *Repo, l *label) object {
 	return object{
 		"id": l.id, "node_id": nodeID("LA", l.id), "url": s.repoAPI(r) + "/labels/" + l.name, "name": l.name,
-		"description": nil, "color": l.color, "default": false,
+		"description": "", "color": l.color, "default": false,
 	}
 }
 

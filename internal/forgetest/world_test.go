@@ -61,12 +61,7 @@ func newWorld(t *testing.T, private bool) *world {
 	w.ok(w.Grant(w.repo, "dev-a", "write"))
 	w.fork, err = w.Fork(w.repo, "dev-b")
 	w.ok(err)
-	_, err = w.Push("dev-b", w.fork, "faster", func(b *forgetest.Work) error {
-		if _, err := b.Git("reset", "--hard", "-q", forgetest.Must(w.Server.Commit(w.repo, "main"))); err != nil {
-			return err
-		}
-		return forgetest.WriteFiles("go faster", map[string]string{"speed.txt": "fast\n"})(b)
-	})
+	_, err = w.Push("dev-b", w.fork, "faster", forgetest.WriteFiles("go faster", map[string]string{"speed.txt": "fast\n"}))
 	w.ok(err)
 	w.app, err = w.AddApp(forgetest.AppSpec{Slug: "prbench", WebhookURL: w.hooks.URL, WebhookSecret: hookSecret})
 	w.ok(err)
