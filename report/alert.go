@@ -19,7 +19,7 @@ func (r *Report) varianceAlert() string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "> [!WARNING]\n> **%s**, marked (!) in the table. That does not mean unchanged: it cannot be told.\n>\n", r.varianceTitle(len(rows)))
+	fmt.Fprintf(&b, "> [!WARNING]\n> **%s**, marked (!) in the table. That does not mean unchanged: what their verdicts leave open cannot be told from these runs.\n>\n", r.varianceTitle(len(rows)))
 	for _, row := range rows[:min(len(rows), alertRows)] {
 		fmt.Fprintf(&b, "> - %s: %s.\n", Code(shorten(Visible(row.ID), nameColumns)), row.warning(codeVariance).Text)
 	}

@@ -72,10 +72,14 @@ func (r *Report) annotations() []Annotation {
 		if row.Verdict != stats.Regression || row.Twin || path == "" {
 			continue
 		}
+		message := row.sentence
+		if change := row.changeText(); change != "" {
+			message += ": " + change
+		}
 		out = append(out, Annotation{
 			Path: path, Line: 1,
 			Title:   shorten(Visible(row.ID), titleMost),
-			Message: fmt.Sprintf("%s: %s, from %s to %s", row.sentence, row.changeText(), Visible(showValue(row.Stat.Old, row.Unit)), Visible(showValue(row.Stat.New, row.Unit))),
+			Message: fmt.Sprintf("%s, from %s to %s", message, Visible(showValue(row.Stat.Old, row.Unit)), Visible(showValue(row.Stat.New, row.Unit))),
 		})
 	}
 	return out

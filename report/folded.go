@@ -241,6 +241,9 @@ func (row *Row) numberCells() []string {
 	if c.Old.N != c.New.N {
 		runs = fmt.Sprintf("%d/%d", c.Old.N, c.New.N)
 	}
+	if c.NoPercentage {
+		c.CV, c.Detectable[1] = math.NaN(), math.NaN()
+	}
 	return []string{Visible(showValue(c.Old, row.Unit)), Visible(showValue(c.New, row.Unit)), runs, short(c.CV), pValue(c.P), short(c.Detectable[1])}
 }
 

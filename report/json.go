@@ -146,6 +146,11 @@ func (row *Row) json() jsonBenchmark {
 		Detectable: jsonDetectable{optional(c.Detectable[0]), optional(c.Detectable[1]), optional(c.Detectable[2])},
 		Warnings:   append([]Warning{}, row.Warnings...),
 	}
+	if c.NoPercentage {
+		none := optional(math.NaN())
+		b.Change, b.Improvement, b.CV = none, none, none
+		b.Accuracy, b.Detectable = jsonAccuracy{none, none, none}, jsonDetectable{none, none, none}
+	}
 	if row.Verdict != stats.NoVerdict {
 		b.Verdict = &row.Verdict
 	}

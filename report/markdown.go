@@ -131,7 +131,7 @@ func hostPlain(a About) string {
 func (r *Report) detectableText() string {
 	var half, likely []float64
 	for _, row := range r.Rows {
-		if d := row.Stat.Detectable; row.OnlyOn == "" && !row.withinProcess() && row.Verdict != stats.NoVerdict && !math.IsNaN(d[0]) && !math.IsNaN(d[1]) {
+		if d := row.Stat.Detectable; row.OnlyOn == "" && !row.withinProcess() && !row.Stat.NoPercentage && row.Verdict != stats.NoVerdict && !math.IsNaN(d[0]) && !math.IsNaN(d[1]) {
 			half, likely = append(half, d[0]), append(likely, d[1])
 		}
 	}

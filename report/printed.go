@@ -4,27 +4,19 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
 )
 
-// PrintedRow is one row of a table that compare.R printed and somebody pasted.
-// What a layout does not have is NaN.
-type PrintedRow struct {
-	Name        string
-	Stars       string     // as printed; "NA" where there was no test
-	Improvement float64    // a fraction; ±Inf and NaN as R printed them
-	Accuracy    [3]float64 // at stats.StarLevels, fractions of the old mean
-	P           float64
-}
-
 // Printed judges a printed table with the words of any other report, as far as
 // its columns go: the standard error comes from the accuracy, or from the
 // improvement, the p-value and Options.Runs, the runs a side. Rows of several
-// pasted tables with one name are kept apart by a number.
-func Printed(rows []PrintedRow, o Options) (*Report, error) {
+// pasted tables with one name are kept apart by a number. It fails where the
+// options make no design.
+func Printed(rows []benchfmt.TableRow, problems benchfmt.Problems, o Options) (*Report, error) {
 	o.Looks, o.Analysis = nil, ""
-	r := &Report{Design: o.design(), Runs: o.Runs, About: o.About, Data: &Data{}}
+	r := &Report{Design: o.design(), Runs: o.Runs, About: o.About, Data: &Data{Unreadable: problems.Count, Quoted: problems.Quoted()}}
 	if err := r.Design.Validate(); err != nil {
 		return nil, fmt.Errorf("judge the printed table: %w", err)
 	}

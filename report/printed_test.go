@@ -3,39 +3,37 @@ package report_test
 import (
 	"math"
 	"os"
-	"regexp"
-	"strconv"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/report/stats"
 )
 
-var publishedRow = regexp.MustCompile(`^ ?(.*?) +(\*{0,3}) +(-?[0-9.]+) % +±([0-9.]+)% +±([0-9.]+)% +±([0-9.]+)%$`)
-
-// published reads one of Node's published tables.
-func published(t *testing.T, name string) []report.PrintedRow {
+// readTable reads a printed table with the product's reader.
+func readTable(t *testing.T, path string) []benchfmt.TableRow {
 	t.Helper()
-	b, err := os.ReadFile("testdata/node/" + name + ".expected.txt")
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fraction := func(s string) float64 {
-		x, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x / 100
+	defer f.Close()
+	rd := benchfmt.NewTableReader(f, path)
+	var rows []benchfmt.TableRow
+	for rd.Scan() {
+		rows = append(rows, *rd.Row())
 	}
-	var rows []report.PrintedRow
-	for l := range strings.SplitSeq(string(b), "\n") {
-		if m := publishedRow.FindStringSubmatch(l); m != nil {
-			rows = append(rows, report.PrintedRow{Name: m[1], Stars: m[2], Improvement: fraction(m[3]),
-				Accuracy: [3]float64{fraction(m[4]), fraction(m[5]), fraction(m[6])}, P: math.NaN()})
-		}
+	if err := rd.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return rows
+}
+
+func published(t *testing.T, name string) []benchfmt.TableRow {
+	t.Helper()
+	return readTable(t, "testdata/node/"+name+".expected.txt")
 }
 
 func TestAPrintedTableGetsTheVerdictsOfItsSamples(t *testing.T) {
@@ -44,7 +42,7 @@ func TestAPrintedTableGetsTheVerdictsOfItsSamples(t *testing.T) {
 	if len(rows) != len(samples.Rows) {
 		t.Fatalf("%d printed rows, want %d", len(rows), len(samples.Rows))
 	}
-	r, err := report.Printed(rows, report.Options{Runs: 20})
+	r, err := report.Printed(rows, benchfmt.Problems{}, report.Options{Runs: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +72,7 @@ func TestAPrintedTableGetsTheVerdictsOfItsSamples(t *testing.T) {
 
 func TestAPrintedTableIsPrintedAgainAsItWas(t *testing.T) {
 	rows := published(t, "confidence")
-	r, err := report.Printed(rows, report.Options{})
+	r, err := report.Printed(rows, benchfmt.Problems{}, report.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +88,13 @@ func TestAPrintedTableIsPrintedAgainAsItWas(t *testing.T) {
 
 func TestAPrintedPValueNeedsTheRuns(t *testing.T) {
 	nan := math.NaN()
-	rows := []report.PrintedRow{
+	rows := []benchfmt.TableRow{
 		{Name: "a", Stars: "***", Improvement: -.18, Accuracy: [3]float64{nan, nan, nan}, P: 1e-9},
 		{Name: "b", Improvement: .001, Accuracy: [3]float64{nan, nan, nan}, P: .9},
 		{Name: "b", Improvement: 0, Accuracy: [3]float64{nan, nan, nan}, P: .9},
 		{Name: "c", Stars: "NA", Improvement: math.Inf(1), Accuracy: [3]float64{nan, nan, nan}, P: nan},
 	}
-	r, err := report.Printed(rows, report.Options{Runs: 30})
+	r, err := report.Printed(rows, benchfmt.Problems{}, report.Options{Runs: 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,4 +107,50 @@ func TestAPrintedPValueNeedsTheRuns(t *testing.T) {
 	contains(t, r.Markdown(), "the printed figures are rounded too far")
 	lacks(t, r.Markdown(), "NaN", "Inf")
 	checkHarmless(t, r.Markdown())
+}
+
+func TestPastedTablesOfEveryLayoutAreJudged(t *testing.T) {
+	total := 0
+	for _, name := range []string{"accuracy-aligned", "accuracy-collapsed", "improvement-confidence-pvalue", "improvement-pvalue"} {
+		t.Run(name, func(t *testing.T) {
+			rows := readTable(t, filepath.Join("testdata", "tables", name+".txt"))
+			total += len(rows)
+			r, err := report.Printed(rows, benchfmt.Problems{}, report.Options{Runs: 30})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Summary.Compared != len(rows) {
+				t.Errorf("compared %d of %d rows", r.Summary.Compared, len(rows))
+			}
+			other := 0
+			for _, row := range r.Rows {
+				// Rounded figures at the edge of a star can fall to its other side.
+				if row.Stat.Stars != starsOf(rows, row) {
+					other++
+				}
+				if row.Verdict == stats.NoVerdict {
+					t.Errorf("%s has no verdict: %s", row.ID, row.Why)
+				}
+			}
+			if other > 1 {
+				t.Errorf("%d rows have other stars than printed", other)
+			}
+			md := r.Markdown()
+			checkHarmless(t, md)
+			golden(t, "printed-"+name+".md", md)
+		})
+	}
+	if total != 119 {
+		t.Errorf("%d rows in all, want 119", total)
+	}
+}
+
+// starsOf finds the printed stars of a row.
+func starsOf(rows []benchfmt.TableRow, row *report.Row) string {
+	for _, p := range rows {
+		if p.Name == row.Benchmark && p.Improvement == row.Stat.Improvement {
+			return p.Stars
+		}
+	}
+	return "?"
 }

@@ -12,6 +12,7 @@ package report
 import (
 	"time"
 
+	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
 )
@@ -117,7 +118,7 @@ type Row struct {
 	sentence string // the verdict as part of a sentence
 	series   *Series
 	combined stats.Combined
-	printed  *PrintedRow // instead of series
+	printed  *benchfmt.TableRow // instead of series
 }
 
 // Warning is a code for machines and a sentence for people.

@@ -186,3 +186,26 @@ func TestASuiteMayDeclareItsAnalysis(t *testing.T) {
 		t.Error("an unknown analysis is taken")
 	}
 }
+
+func TestNoPercentageOfAMeanThatMayBeZero(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 12))
+	c := report.NewCollector()
+	for i := range 10 {
+		c.Add(job.Old, job.Sample{Benchmark: "faults", Unit: "faults", Value: max(0, 1+2*rng.NormFloat64())}, i)
+		c.Add(job.New, job.Sample{Benchmark: "faults", Unit: "faults", Value: 50 + rng.Float64()}, i)
+	}
+	r := analyse(t, c.Data(), report.Options{Alpha: .001})
+	if !r.Rows[0].Stat.NoPercentage {
+		t.Fatalf("the old mean is %+v", r.Rows[0].Stat.Old)
+	}
+	md := r.Markdown()
+	contains(t, md, "→ 50.")
+	if l := line(t, md[strings.Index(md, "```text"):], "faults"); strings.Contains(strings.SplitN(l, "→", 2)[0], "%") && !strings.Contains(l, ">2 %") {
+		t.Errorf("a percentage in %s", l)
+	}
+	b := jsonOf(t, r)["benchmarks"].([]any)[0].(map[string]any)
+	if b["change"] != nil || b["improvement"] != nil {
+		t.Errorf("change %v", b["change"])
+	}
+	contains(t, textOf(t, r), " %")
+}

@@ -277,3 +277,21 @@ func TestACommitThatIsNotThereIsAnError(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWithoutASandboxTheSameIsDone(t *testing.T) {
+	build := "#!/bin/sh\nset -e\necho x > \"$HOME/x\"\nprintf '#!/bin/sh\\necho \"$1 n=1: %s\" > results.txt\\n' \"$(cat value.txt)\" > run\nchmod +x run\n"
+	r, _, _ := project(t, map[string]string{"build.sh": build}, nil)
+	c := newComparison(t, r)
+	var err error
+	if c.Sandbox, err = sandbox.New(t.Context(), sandbox.Config{Kind: sandbox.None}); err != nil {
+		t.Fatal(err)
+	}
+	c.Spec.Suites[0].Output = "results.txt"
+	o := c.run(t).Outcome
+	if old, new := values(c.runs, job.Old), values(c.runs, job.New); o.Kind != job.Measured || old != "bench/a.js n=1=100" || new != "bench/a.js n=1=200" {
+		t.Errorf("old %q, new %q, %+v", old, new, o)
+	}
+	if o.Host.Sandbox != "none" {
+		t.Errorf("the report says %q of the sandbox", o.Host.Sandbox)
+	}
+}

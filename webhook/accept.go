@@ -181,7 +181,7 @@ type asked struct {
 func (a *Acceptor) place(ctx context.Context, q asked) (job.Job, bool, error) {
 	spec, err := q.flags.Spec(q.cfg, q.suite)
 	if err != nil {
-		return job.Job{}, false, refuse("%v", err)
+		return job.Job{}, false, refuse("%s", code(err.Error())) // it quotes what was written
 	}
 	spec.Adhoc = q.adhoc
 	if !a.allows(spec.Pool, q.event.Repository.FullName(), q.event.Installation) {

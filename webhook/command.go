@@ -3,7 +3,6 @@ package webhook
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -37,7 +36,8 @@ type Command struct {
 	Text string
 	// Adhoc is the content of the fenced block right after the command.
 	Adhoc string
-	// Err says what is wrong with the command, in words for its author.
+	// Err says what is wrong with the command, in words for its author. It may
+	// quote hostile text.
 	Err error
 }
 
@@ -65,26 +65,11 @@ func parseCommand(line string) Command {
 			return c
 		}
 	}
-	flags := pflag.NewFlagSet(Word, pflag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	c.Flags.Register(flags)
-	if err := flags.Parse(words); err != nil {
-		c.Err = flagError(err, flags)
-		return c
+	c.Flags, c.Suites, c.Err = config.ParseJobArgs(words)
+	if errors.Is(c.Err, pflag.ErrHelp) {
+		c.Verb, c.Err = Help, nil
 	}
-	c.Suites = flags.Args()
 	return c
-}
-
-// flagError names the flags that exist; pflag alone says what does not.
-func flagError(err error, flags *pflag.FlagSet) error {
-	if errors.Is(err, pflag.ErrHelp) {
-		return errors.New("`" + Word + " help` shows what a command can say")
-	}
-	var names []string
-	flags.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return fmt.Errorf("%w; the flags are %s", err, strings.Join(names, ", "))
 }
 
 // splitWords splits like a shell, without a shell: quotes group, nothing else

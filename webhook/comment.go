@@ -94,7 +94,7 @@ func readConfig(ctx context.Context, hub Hub, repo forge.Repo) (*config.Repo, er
 // obey acts on one command and gives what to reply, if anything.
 func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *config.Repo, e job.Event, c Command, log *slog.Logger) (string, error) {
 	if c.Err != nil {
-		return a.mistake(c, c.Err, cfg), nil
+		return mistake(c, code(c.Err.Error()), cfg), nil
 	}
 	var said string
 	var err error
@@ -116,7 +116,7 @@ func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *conf
 		logJob(log, j, fresh, err)
 	}
 	if isRefusal(err) {
-		return a.mistake(c, err, cfg), nil
+		return mistake(c, err.Error(), cfg), nil
 	}
 	return said, err
 }

@@ -46,10 +46,11 @@ func (a *Acceptor) reply(ctx context.Context, hub Hub, e job.Event, marker, body
 	return nil
 }
 
-// mistake says what is wrong with one command, and what would be right.
-func (a *Acceptor) mistake(c Command, err error, cfg *config.Repo) string {
+// mistake says what is wrong with one command, and what would be right. what is
+// Markdown: whatever it quotes is code in it.
+func mistake(c Command, what string, cfg *config.Repo) string {
 	return fmt.Sprintf("%s was not run: %s.\n\nThe suites of this repository are %s. `%s help` shows the rest.",
-		code(c.Text), strings.TrimSuffix(err.Error(), "."), suiteNames(cfg), Word)
+		code(c.Text), strings.TrimSuffix(what, "."), suiteNames(cfg), Word)
 }
 
 func suiteNames(cfg *config.Repo) string {

@@ -60,6 +60,8 @@ const (
 	BadAnswer Kind = "bad answer"
 	// Refused: this package refused to send the request.
 	Refused Kind = "refused"
+	// Dropped: progress that was not sent, to leave room for reports.
+	Dropped Kind = "dropped"
 	// Cancelled: the caller's context ended.
 	Cancelled Kind = "cancelled"
 )

@@ -53,7 +53,7 @@ type Config struct {
 	// Clock is the time that pacing and limits go by; the system's when nil.
 	Clock Clock
 	// Pace is the least distance between two mutations of one installation:
-	// DefaultPace when 0, none when negative.
+	// DefaultPace when 0. Negative: no pacing at all, for a forge of one's own.
 	Pace time.Duration
 }
 

@@ -28,16 +28,52 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// pacer keeps one installation's mutations apart, and holds its requests back
-// while GitHub has told it to stay away.
+// GitHub's limits for what creates content: so many mutations of one
+// installation in a minute and in an hour.
+const (
+	perMinute = 80
+	perHour   = 500
+	// progressShare of an hour's mutations is all that progress may use up;
+	// the rest is kept for reports.
+	progressShare = perHour * 4 / 5
+)
+
+type progressKey struct{}
+
+// AsProgress marks the mutations made with the context as progress, which the
+// next one makes stale. Where they would have to wait for others, or where the
+// hour's budget runs low, they fail at once with the kind Dropped.
+func AsProgress(ctx context.Context) context.Context {
+	return context.WithValue(ctx, progressKey{}, true)
+}
+
+// pacer keeps one installation's mutations apart and within GitHub's limits,
+// and holds its requests back while GitHub has told it to stay away.
 type pacer struct {
 	clock Clock
-	gap   time.Duration
+	gap   time.Duration // not positive: no pacing
 
 	mu      sync.Mutex
-	next    time.Time // when the next mutation may leave
-	blocked time.Time // no request before this
-	kind    Kind      // the limit that blocks
+	turns   []time.Time // of the last hour's mutations, oldest first
+	blocked time.Time   // no request before this
+	kind    Kind        // the limit that blocks
+}
+
+// turn is when a mutation may leave, not before now; the caller holds mu.
+func (p *pacer) turn(now time.Time) time.Time {
+	for len(p.turns) > 0 && now.Sub(p.turns[0]) >= time.Hour {
+		p.turns = p.turns[1:]
+	}
+	at := now
+	for n, distance := range map[int]time.Duration{1: p.gap, perMinute: time.Minute, perHour: time.Hour} {
+		if len(p.turns) < n {
+			continue
+		}
+		if free := p.turns[len(p.turns)-n].Add(distance); free.After(at) {
+			at = free
+		}
+	}
+	return at
 }
 
 // wait returns when the request may leave. It reserves the mutation's turn
@@ -51,10 +87,12 @@ func (p *pacer) wait(ctx context.Context, mutation bool) error {
 	err := p.held(now)
 	turn := now
 	if err == nil && mutation && p.gap > 0 {
-		if p.next.After(now) {
-			turn = p.next
+		turn = p.turn(now)
+		if ctx.Value(progressKey{}) != nil && (turn.After(now) || len(p.turns) >= progressShare) {
+			err = &Error{Class: Class{Kind: Dropped}, Message: "not sent: progress gives way to reports"}
+		} else {
+			p.turns = append(p.turns, turn)
 		}
-		p.next = turn.Add(p.gap)
 	}
 	p.mu.Unlock()
 	if err != nil || !turn.After(now) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
@@ -26,6 +27,7 @@ type turn struct {
 	ok      map[job.SideName]int // runs that ended well
 	bad     map[job.SideName]int
 	first   map[job.SideName]job.Run // the first failed run of each side
+	silent  string                   // what the first run without any result printed
 	ended   string                   // why it is not tried any more; empty: it is
 	settled bool                     // ended because the stopper had enough
 	runs    []job.Run                // for the stopper
@@ -232,6 +234,9 @@ func (l *loop) fault(ctx context.Context, rec job.Run, err error) {
 
 func (t *turn) count(rec job.Run, keep bool) {
 	t.samples += len(rec.Samples)
+	if len(rec.Samples) == 0 && t.silent == "" {
+		t.silent = strings.Join(append(slices.Clone(rec.Quoted), rec.Log), "\n")
+	}
 	if rec.OK() {
 		t.ok[rec.Side]++
 	} else {

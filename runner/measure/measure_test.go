@@ -225,7 +225,7 @@ func TestASuiteThatPrintsNothingIsNothingMeasured(t *testing.T) {
 	b := newBench(t, map[string]string{"run.sh": "#!/bin/sh\necho hello\n"}, job.Suite{Command: "./run.sh"})
 	b.Spec.Runs = 30
 	o := b.run(t)
-	if o.Kind != job.NothingMeasured || len(b.runs) != 2 || !strings.Contains(strings.Join(o.Notes, ""), "suite printed no benchmark") {
+	if o.Kind != job.NothingMeasured || len(b.runs) != 2 || !strings.Contains(strings.Join(o.Notes, ""), "suite printed no benchmark") || !strings.Contains(o.Log, "hello") {
 		t.Errorf("%+v, %d runs", o, len(b.runs))
 	}
 }

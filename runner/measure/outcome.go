@@ -32,6 +32,7 @@ func (l *loop) outcome() job.Outcome {
 	if samples == 0 {
 		o.Kind = job.NothingMeasured
 		o.Text = "the benchmarks ran and printed no result that could be read"
+		o.Log = l.turns[0].silent
 		if l.filter != nil {
 			o.Text = fmt.Sprintf("no case and no benchmark matches the filter %q", l.Spec.Filter)
 		}

@@ -176,8 +176,8 @@ func (r *runner) read(rec *job.Run, c Case, out *sandbox.Out, o sandbox.Outcome)
 	if o.LongLines > 0 {
 		note(rec, fmt.Sprintf("%d lines longer than %d bytes were left out (%d bytes)", o.LongLines, sandbox.DefaultLineLimit, o.SkippedBytes))
 	}
-	if !rec.OK() && len(rec.Log) == 0 {
-		rec.Log = strings.ToValidUTF8(string(data[max(0, len(data)-keptLog):]), "\uFFFD")
+	if len(samples) == 0 && rec.Log == "" {
+		rec.Log = strings.ToValidUTF8(string(o.LogTail), "\uFFFD") // so that people see what it said instead
 	}
 	return nil
 }

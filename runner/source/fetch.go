@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -232,7 +234,54 @@ func (m mirror) fetchDepth(ctx context.Context, depth int, address, refspec stri
 		args = append(args, "--no-tags", "--depth="+strconv.Itoa(depth), address, refspec)
 	}
 	_, err := m.git.run(ctx, args...)
+	if !said(err, "error: 301", "error: 302", "error: 303", "error: 307", "error: 308") {
+		return err
+	}
+	moved, movedErr := m.moved(ctx, address)
+	if movedErr != nil {
+		return fmt.Errorf("%w (%w)", err, movedErr)
+	}
+	args[slices.Index(args, address)] = moved
+	_, err = m.git.run(ctx, args...)
 	return err
+}
+
+// maxMoves bounds the redirects of a repository that was renamed.
+const maxMoves = 3
+
+// moved finds where a renamed repository lies now. git itself follows no
+// redirect: it would follow one to another host.
+func (m mirror) moved(ctx context.Context, address string) (string, error) {
+	const rest = "/info/refs"
+	client := newHTTP()
+	for range maxMoves {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+rest+"?service=git-upload-pack", nil)
+		if err != nil {
+			return "", fmt.Errorf("ask where the repository lies: %w", err)
+		}
+		if m.git.token != "" {
+			req.SetBasicAuth(m.git.user, m.git.token)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return "", fmt.Errorf("ask where the repository lies: %w", withoutURL(err))
+		}
+		to, err := resp.Location()
+		if closeErr := resp.Body.Close(); closeErr != nil {
+			return "", fmt.Errorf("ask where the repository lies: %w", closeErr)
+		}
+		if errors.Is(err, http.ErrNoLocation) {
+			return address, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("the repository has moved to no address")
+		}
+		if to.Scheme != m.git.forge.scheme || !strings.EqualFold(to.Host, m.git.forge.host) || !strings.HasSuffix(to.Path, rest) {
+			return "", fmt.Errorf("the repository has moved to %s, and only %s is fetched from", to.Host, m.git.forge.host)
+		}
+		address = (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: strings.TrimSuffix(to.Path, rest)}).String()
+	}
+	return "", fmt.Errorf("the repository has moved more than %d times", maxMoves)
 }
 
 // isGone tells a commit or ref that the forge does not have from every other

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,6 +184,42 @@ func TestOnlyHttpsOfTheForgesHostIsSpokenTo(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Kind != source.BadRequest {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+func TestARenamedRepositoryIsFoundOnTheSameHostAlone(t *testing.T) {
+	var asked atomic.Int64
+	other := newServer(t, "", func(s *server) { s.during = func() { asked.Add(1) } })
+	s := newServer(t, secret, func(s *server) {
+		s.also = func(w http.ResponseWriter, req *http.Request) bool {
+			if rest, ok := strings.CutPrefix(req.URL.Path, "/former/"); ok {
+				http.Redirect(w, req, "/up/"+rest+"?"+req.URL.RawQuery, http.StatusMovedPermanently)
+				return true
+			}
+			if rest, ok := strings.CutPrefix(req.URL.Path, "/away/"); ok {
+				http.Redirect(w, req, other.URL+"/up/"+rest+"?"+req.URL.RawQuery, http.StatusMovedPermanently)
+				return true
+			}
+			return false
+		}
+	})
+	r := newRepo(t, filepath.Join(s.root, "up"))
+	base := r.commit("one", map[string]string{"a.txt": "old"})
+	head := r.commit("two", map[string]string{"a.txt": "new"})
+	credential := func(context.Context) (string, string, error) { return "", secret, nil }
+	req := s.request(t, "former", base, head)
+	req.Token = credential
+	_, new, _ := written(t, fetch(t, req), nil, "", source.Content{})
+	if got := read(t, new, "a.txt"); got != "new" {
+		t.Errorf("the head has %q", got)
+	}
+	req = s.request(t, "away", base, head)
+	req.Token = credential
+	if _, err := source.Fetch(context.Background(), req); err == nil || !strings.Contains(err.Error(), "has moved to") {
+		t.Errorf("got %v", err)
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the other host was asked %d times", n)
 	}
 }
 

@@ -143,14 +143,14 @@ func gitDirs(ctx context.Context, g git) ([]string, error) {
 
 func resolve(ctx context.Context, g git, side job.SideName, ref string) (string, error) {
 	if ref == "" || strings.HasPrefix(ref, "-") {
-		return "", refuse(BadRequest, side, "", "want a branch, a tag or a commit for the %s, got %q", sideWord(side), ref)
+		return "", refuse(BadRequest, side, "", "want a branch, a tag or a commit, got %q", ref)
 	}
 	sha, err := g.line(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if ctx.Err() != nil {
 		return "", err
 	}
 	if err != nil || !shaPattern.MatchString(sha) {
-		return "", refuse(BadRequest, side, "", "the %s %q is no commit of this repository", sideWord(side), ref)
+		return "", refuse(BadRequest, side, "", "%q is no commit of this repository", ref)
 	}
 	return sha, nil
 }
@@ -272,4 +272,36 @@ func (p *Pair) snapshot(ctx context.Context, top string) error {
 	n := strings.Count(string(out), "\x00")
 	p.Notes = append(p.Notes, fmt.Sprintf("the head is the working tree: %d files differ from %.12s", n, p.New.SHA))
 	return nil
+}
+
+// File reads a file of a commit in a repository on this machine, such as the
+// repository's configuration. A file that is not there is fs.ErrNotExist.
+func File(ctx context.Context, repo, ref, path string) ([]byte, error) {
+	g, _, err := openLocal(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	sha, err := resolve(ctx, g, "", ref)
+	if err != nil {
+		return nil, err
+	}
+	if !fs.ValidPath(path) || path == "." {
+		return nil, fmt.Errorf("read %q in %s: %w", path, ref, fs.ErrNotExist)
+	}
+	out, err := g.run(ctx, "ls-tree", "-z", "--full-tree", sha, "--", path)
+	if err != nil {
+		return nil, fmt.Errorf("look for %s in %s: %w", path, ref, err)
+	}
+	entries, err := parseEntries(out)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) != 1 || entries[0].path != path || !strings.HasPrefix(entries[0].mode, "100") {
+		return nil, fmt.Errorf("read %s in %s: %w", path, ref, fs.ErrNotExist)
+	}
+	data, err := g.run(ctx, "cat-file", "blob", entries[0].object)
+	if err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w", path, ref, err)
+	}
+	return data, nil
 }

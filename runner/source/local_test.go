@@ -186,3 +186,16 @@ func TestALinkedWorktreeIsReadLikeARepository(t *testing.T) {
 		t.Errorf("base %s, head has %q", p.Old.SHA, read(t, new, "a.txt"))
 	}
 }
+
+func TestAFileOfACommitIsReadByItsPath(t *testing.T) {
+	r, _, _ := forked(t)
+	data, err := source.File(t.Context(), r.dir, "pr", "a.txt")
+	if err != nil || string(data) != "pr" {
+		t.Errorf("got %q, %v", data, err)
+	}
+	for _, none := range []string{"main.txt", "nowhere/x", "", "../a.txt"} {
+		if _, err := source.File(t.Context(), r.dir, "pr", none); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%q: %v", none, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package source_test
 import (
 	"context"
 	"encoding/base64"
+	"io"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -95,7 +96,7 @@ func newServer(t *testing.T, token string, set ...func(*server)) *server {
 		Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
 		Env: []string{"GIT_PROJECT_ROOT=" + s.root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
-		Stderr: os.Stderr,
+		Stderr: io.Discard,
 	}
 	for _, f := range set {
 		f(s)

@@ -1,0 +1,40 @@
+# The two commands that everybody needs are `make demo` and `make test`.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+FUZZTIME ?= 5s
+
+.PHONY: help demo test lint fuzz bench build need-demo need-test need-lint
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: need-demo ## the whole job on embedded defaults: label to posted report
+	go run ./cmd/bot demo $(DEMO_FLAGS)
+
+test: need-test ## all tests, under the race detector
+	go vet ./...
+	go test -race -timeout 20m ./...
+
+lint: need-lint ## formatting, vet, staticcheck, deployment files, a short run of every fuzz target
+	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not gofmt-ed:"; echo "$$files"; exit 1; fi
+	go vet ./...
+	go tool staticcheck ./...
+	bash deploy/check.sh
+	$(MAKE) --no-print-directory fuzz
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@.ci/fuzz $(FUZZTIME)
+
+bench: ## the benchmarks behind every speed and memory figure
+	go test -run '^$$' -bench . -benchmem ./...
+
+build: ## a static binary in ./bin/bot
+	CGO_ENABLED=0 go build -trimpath -o bin/bot ./cmd/bot
+
+need-demo:
+	@.ci/need bubblewrap:bwrap git:git
+need-test:
+	@.ci/need bubblewrap:bwrap git:git r-base-core:Rscript nodejs:node
+need-lint:
+	@.ci/need systemd:systemd-analyze bubblewrap:bwrap python3-yaml:/usr/share/doc/python3-yaml python3-seccomp:/usr/share/doc/python3-seccomp

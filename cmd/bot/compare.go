@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report"
+	"github.com/prbench/prbench/runner"
+	"github.com/prbench/prbench/runner/sandbox"
+	"github.com/prbench/prbench/runner/source"
+)
+
+// compareFlags are the flags that exist on the command line only.
+type compareFlags struct {
+	repo, base, head, config string
+	baseExact                bool
+	format, out, samples     string
+	sandbox, user            string
+	expose                   []string
+}
+
+func newCompare(s stream) *cobra.Command {
+	var f compareFlags
+	var flags config.JobFlags
+	cmd := &cobra.Command{
+		Use:   "compare --repo DIR --base REF --head REF [SUITE…]",
+		Short: "Compare two refs of a local repository, or the dirty tree, on this machine",
+		Long: "Builds the merge base of --base and --head, and --head, runs the suites' benchmarks of both in\n" +
+			"random-order pairs, each process in a sandbox of its own, and prints the table.\n" +
+			"--head . is the tree as it is, with what is not committed. Ctrl-C keeps what was measured.",
+		RunE: func(cmd *cobra.Command, suites []string) error {
+			flags.Base, flags.SHA = "", "" // they name commits of a pull request
+			return compare(cmd.Context(), f, flags, suites, s)
+		},
+	}
+	fs := cmd.Flags()
+	flags.Register(fs)
+	for _, name := range []string{"base", "sha", "pool"} {
+		if err := fs.MarkHidden(name); err != nil {
+			panic(err) // the name is ours
+		}
+	}
+	fs.Lookup("base").Hidden = false
+	fs.Lookup("base").Value = &plainString{to: &f.base}
+	fs.Lookup("base").Usage = "the ref that the head is compared with, at their merge base"
+	fs.StringVar(&f.repo, "repo", ".", "the repository, any folder in it")
+	fs.StringVar(&f.head, "head", "", "the ref to judge; . is the tree as it is")
+	fs.BoolVar(&f.baseExact, "base-exact", false, "compare with --base itself, not with the merge base")
+	fs.StringVar(&f.config, "config", "", "the configuration (default "+config.RepoPath+" in --repo)")
+	fs.StringVar(&f.format, "format", "text", "text, markdown, json or csv")
+	fs.StringVar(&f.out, "out", "", "write the report to a file")
+	fs.StringVar(&f.samples, "samples", "", "keep the samples in this CSV file (default: one in the folder for temporary files)")
+	fs.StringVar(&f.sandbox, "sandbox", "bwrap", "bwrap, or none: both commits then run with your own rights")
+	fs.StringVar(&f.user, "sandbox-user", "", "the account that root drops to, a name or UID:GID")
+	fs.StringSliceVar(&f.expose, "expose", nil, "further folders that builds and benchmarks may read")
+	return cmd
+}
+
+// plainString is a flag of the command line in the place of a job flag.
+type plainString struct{ to *string }
+
+func (p *plainString) String() string     { return *p.to }
+func (p *plainString) Type() string       { return "REF" }
+func (p *plainString) Set(s string) error { *p.to = s; return nil }
+
+func compare(ctx context.Context, f compareFlags, flags config.JobFlags, suites []string, s stream) error {
+	if f.base == "" || f.head == "" {
+		return usageError("want --base REF and --head REF (or --head . for the tree as it is)")
+	}
+	write, err := renderer(f.format)
+	if err != nil {
+		return err
+	}
+	spec, err := compareSpec(f, flags, suites)
+	if err != nil {
+		return err
+	}
+	box, err := localSandbox(ctx, f)
+	if err != nil {
+		return err
+	}
+	file, err := newSampleFile(f.samples)
+	if err != nil {
+		return err
+	}
+	collect := report.NewCollector()
+	bar := newProgress(s.err)
+	done, err := runner.Compare(ctx, runner.LocalRequest{Repo: f.repo, Base: f.base, Head: f.head, BaseExact: f.baseExact,
+		Spec: spec, Sandbox: box, Logger: slog.New(slog.DiscardHandler),
+		Sides: func(base, head job.Side) { bar.say("comparing %s with its base %s", sideText(head), sideText(base)) },
+		Sink: func(r job.Run) error {
+			collect.AddRun(r)
+			return file.write(r)
+		},
+		Progress: bar.show,
+	})
+	bar.end()
+	err = errors.Join(err, file.close())
+	if err != nil {
+		var refused *source.Refused
+		if errors.As(err, &refused) {
+			return errors.New(refused.Text)
+		}
+		return err
+	}
+	c := finishedComparison{Comparison: done, spec: spec, data: collect.Data(), file: file, write: write, format: f.format, out: f.out}
+	return c.tell(ctx, s)
+}
+
+func sideText(side job.Side) string {
+	sha := side.SHA[:min(10, len(side.SHA))]
+	if side.Ref == "" || side.Ref == side.SHA {
+		return sha
+	}
+	return sha + " (" + report.Visible(side.Ref) + ")"
+}
+
+func compareSpec(f compareFlags, flags config.JobFlags, suites []string) (job.Spec, error) {
+	path := f.config
+	if path == "" {
+		path = filepath.Join(f.repo, config.RepoPath)
+	}
+	cfg, err := config.LoadRepo(path)
+	if err != nil {
+		return job.Spec{}, configError(err)
+	}
+	spec, err := flags.Spec(cfg, suites)
+	if err != nil {
+		return job.Spec{}, &exitError{exitUsage, err.Error()}
+	}
+	return spec, nil
+}
+
+// localUser is who a root user's own comparison runs as: an account that no
+// file of the machine belongs to.
+const localUser = "63636:63636"
+
+func localSandbox(ctx context.Context, f compareFlags) (*sandbox.Sandbox, error) {
+	cfg := sandbox.Config{Kind: sandbox.Kind(f.sandbox), User: f.user, Expose: f.expose}
+	switch cfg.Kind {
+	case sandbox.Bubblewrap:
+		if os.Geteuid() == 0 && cfg.User == "" {
+			cfg.User = localUser
+		}
+	case sandbox.None:
+		cfg.User = ""
+	default:
+		return nil, usageError("--sandbox: want bwrap or none, got %q", f.sandbox)
+	}
+	box, err := sandbox.New(ctx, cfg)
+	var setup *sandbox.SetupError
+	if errors.As(err, &setup) {
+		return nil, fmt.Errorf("%w; or, for code that you trust, --sandbox none", setup)
+	}
+	return box, err
+}
+
+// finishedComparison is what there is to tell when the runs are over.
+type finishedComparison struct {
+	runner.Comparison
+	spec  job.Spec
+	data  *report.Data
+	file  *sampleFile
+	write func(*report.Report, io.Writer) error
+	// format and out are the flags.
+	format, out string
+}
+
+func (c finishedComparison) tell(ctx context.Context, s stream) error {
+	o := c.Outcome
+	j := job.Job{Spec: c.spec, Base: c.Base, Head: c.Head, Attempt: 1, Outcome: &o}
+	if o.Kind != job.Measured && (o.Kind != job.Stopped || c.file.count == 0) {
+		md := report.Failure(report.AboutOf(&j), o)
+		if err := report.Terminal(s.err, md, false); err != nil {
+			return err
+		}
+		return &exitError{code: exitFailed}
+	}
+	rep, err := report.Analyse(c.data, report.OptionsOf(&j))
+	if err != nil {
+		return err
+	}
+	if err := writeReport(rep, c.write, c.out, s.out); err != nil {
+		return err
+	}
+	warn(rep, c.format, s.err)
+	_, _ = fmt.Fprintf(s.err, "samples: %s (again: bot report %s)\n", c.file.path, c.file.path)
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{exitFailed, fmt.Sprintf("stopped after %d runs; what was measured is above and in %s", c.file.count, c.file.path)}
+	case c.spec.Gate && rep.Check().Conclusion == report.Failed:
+		return &exitError{code: exitGate}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/runner"
+	"github.com/prbench/prbench/runner/sandbox"
+)
+
+func newRunner(s stream) *cobra.Command {
+	var path, name string
+	var flags config.RunnerFlags
+	var beat time.Duration
+	var loopback bool
+	cmd := &cobra.Command{
+		Use:   "runner --config runner.yaml",
+		Short: "Take jobs, build both commits, measure them in the sandbox",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.LoadRunner(path, os.LookupEnv, flags)
+			if err != nil {
+				return configError(err)
+			}
+			log := newLogger(os.Stderr)
+			for _, w := range cfg.Warnings {
+				log.Warn(w)
+			}
+			return serveJobs(cmd.Context(), cfg, machine{name: name, beat: beat, loopback: loopback}, log)
+		},
+	}
+	cmd.Flags().StringVar(&path, "config", "runner.yaml", "the configuration")
+	cmd.Flags().StringVar(&name, "name", "", "this machine's name in reports (default: its host name)")
+	cmd.Flags().DurationVar(&beat, "beat", 0, "how often serve is told of the progress")
+	cmd.Flags().BoolVar(&loopback, "loopback-forge", false, "fetch without TLS from a forge on this machine")
+	for _, hidden := range []string{"beat", "loopback-forge"} {
+		if err := cmd.Flags().MarkHidden(hidden); err != nil {
+			panic(err) // the name is ours
+		}
+	}
+	flags.Register(cmd.Flags())
+	cmd.AddCommand(newEnroll(s), newRevoke(s))
+	return cmd
+}
+
+// machine is what a runner knows of itself beside its configuration.
+type machine struct {
+	name     string
+	beat     time.Duration
+	loopback bool
+	hostLock string
+}
+
+// dialPatience is how long a runner that starts waits between two calls to a
+// serve that is not there yet.
+const dialPatience = 2 * time.Second
+
+// serveJobs connects to serve, waiting for it if it must, and works until the
+// context ends.
+func serveJobs(ctx context.Context, cfg *config.Runner, m machine, log *slog.Logger) error {
+	box, err := sandbox.New(ctx, sandboxConfig(cfg))
+	if err != nil {
+		return fmt.Errorf("this machine cannot isolate benchmarks: %w", err)
+	}
+	if m.name == "" {
+		if m.name, err = os.Hostname(); err != nil {
+			return fmt.Errorf("name this machine: %w", err)
+		}
+	}
+	conn, err := dial(ctx, cfg, m.name, log)
+	if err != nil || conn == nil {
+		return err
+	}
+	defer conn.Close()
+	log.Info("runner ready", "name", m.name, "pool", cfg.Pool, "serve", cfg.Serve, "key", conn.Key())
+	return runner.Run(ctx, runner.Options{Conn: conn, Name: m.name, Work: cfg.Work, Sandbox: box, Logger: log,
+		BeatEvery: m.beat, AllowHTTP: m.loopback, HostLock: m.hostLock})
+}
+
+func dial(ctx context.Context, cfg *config.Runner, name string, log *slog.Logger) (*queue.RunnerConn, error) {
+	o := queue.DialOptions{Name: name, Logger: log}
+	if cfg.CAFile != "" {
+		pem, err := os.ReadFile(cfg.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the certificates of serve: %w", err)
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: want certificates in PEM form", cfg.CAFile)
+		}
+		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
+	for said := false; ; said = true {
+		conn, err := queue.Dial(ctx, cfg.Serve, cfg.Key.Reveal(), o)
+		switch {
+		case err == nil:
+			return conn, nil
+		case errors.Is(err, queue.ErrRefused):
+			return nil, fmt.Errorf("%w; `bot runner enroll` makes this runner known", err)
+		case !said:
+			log.Warn("serve is not there yet; waiting", "serve", cfg.Serve, "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-time.After(dialPatience):
+		}
+	}
+}
+
+// sandboxConfig takes the sandbox's settings from the runner's configuration.
+func sandboxConfig(cfg *config.Runner) sandbox.Config {
+	c := sandbox.Config{Kind: sandbox.Bubblewrap, User: cfg.Sandbox.User, Expose: cfg.Sandbox.Expose,
+		Memory: cfg.Sandbox.Memory, Pids: cfg.Sandbox.Pids, Private: []string{cfg.Work}}
+	if cfg.Sandbox.None {
+		c.Kind, c.User = sandbox.None, ""
+	}
+	var cpus []string
+	for _, n := range cfg.Sandbox.CPUs {
+		cpus = append(cpus, strconv.Itoa(n))
+	}
+	c.CPUs = strings.Join(cpus, ",")
+	return c
+}

@@ -1,0 +1,260 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prbench/prbench/internal/forge"
+	"github.com/prbench/prbench/internal/job"
+)
+
+// bring makes GitHub show what the record says, in the order in which people
+// look: the 👀 on the command, the check run, the comment, the 🚀. Each step
+// looks for what an earlier, interrupted call may have left.
+func (p *Publisher) bring(ctx context.Context, j job.Job) error {
+	hub, repo := p.Hub(j.Installation), forge.Repo{Owner: j.Repository.Owner, Name: j.Repository.Name}
+	shown := j.Published
+	if err := p.react(ctx, hub, repo, j, &shown.Seen, forge.ReactionEyes); err != nil {
+		return err
+	}
+	page, err := p.page(ctx, j)
+	if err != nil {
+		return err
+	}
+	if err := p.check(ctx, hub, repo, j, page, &shown); err != nil {
+		return err
+	}
+	if page.comment != "" {
+		if err := p.comment(ctx, hub, repo, j, page.comment, &shown); err != nil {
+			return err
+		}
+		if err := p.react(ctx, hub, repo, j, &shown.Rocket, forge.ReactionRocket); err != nil {
+			return err
+		}
+	}
+	if finished(j) {
+		if err := p.takeLabelOff(ctx, hub, repo, j); err != nil {
+			return err
+		}
+	}
+	return p.record(ctx, j, shown)
+}
+
+// finished tells whether the job's execution is over.
+func finished(j job.Job) bool { return j.State == job.Publishing || j.State.Ended() }
+
+// finalState is what a published job becomes.
+func finalState(j job.Job) job.State {
+	if j.State != job.Publishing || j.Outcome == nil {
+		return j.State
+	}
+	switch j.Outcome.Kind {
+	case job.Measured:
+		return job.Done
+	case job.Stopped:
+		return job.Cancelled
+	default:
+		return job.Failed
+	}
+}
+
+// record notes what is shown now. Changes that came in meanwhile keep the
+// record's revision ahead, and the job comes round again.
+func (p *Publisher) record(ctx context.Context, seen job.Job, shown job.Published) error {
+	final := finalState(seen)
+	_, err := p.Store.Update(ctx, seen.ID, func(j *job.Job) error {
+		shown.Revision, shown.Retries = seen.Revision, 0
+		j.Published = shown
+		if j.State == job.Publishing && final.Ended() {
+			// The end of publishing changes nothing that GitHub shows.
+			j.State = final
+			if j.Revision == seen.Revision {
+				j.Published.Revision = j.Revision
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("note what is published: %w", err)
+	}
+	return nil
+}
+
+// react puts a reaction on the comment that gave the command. A comment that
+// is gone, or a conversation that is locked, needs none.
+func (p *Publisher) react(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, done *bool, reaction string) error {
+	if *done || j.Wish.CommentID == 0 {
+		return nil
+	}
+	err := hub.ReactToComment(ctx, repo, j.Wish.CommentID, reaction)
+	if err != nil && !permanent(err) {
+		return fmt.Errorf("react to the command: %w", err)
+	}
+	*done = true
+	return nil
+}
+
+// takeLabelOff removes the label that asked for the job, unless it is to stay
+// or another commit has been labelled since.
+func (p *Publisher) takeLabelOff(ctx context.Context, hub Hub, repo forge.Repo, j job.Job) error {
+	if j.Wish.Trigger != job.ByLabel || j.Spec.KeepLabel || j.Outdated || j.State.Ended() {
+		return nil
+	}
+	if err := hub.RemoveLabel(ctx, repo, j.PR, j.Wish.Label); err != nil && !permanent(err) {
+		return fmt.Errorf("take the label off: %w", err)
+	}
+	return nil
+}
+
+// checkName is how the check run, or the status, is called on GitHub.
+const checkName = "prbench"
+
+// check makes the check run (or, with a plain token, the commit status) true.
+func (p *Publisher) check(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, page page, shown *job.Published) error {
+	if !p.Checks {
+		return p.status(ctx, hub, repo, j, page)
+	}
+	run := forge.CheckRun{Name: checkName, HeadSHA: j.Head.SHA, ExternalID: string(j.ID),
+		Status: page.status, Conclusion: page.conclusion, Title: page.title, Summary: page.summary}
+	if page.status == "completed" {
+		run.EndedAt = firstTime(j.Finished, p.Now())
+	}
+	if shown.CheckRun == 0 {
+		found, ok, err := hub.FindCheckRun(ctx, repo, j.Head.SHA, string(j.ID))
+		switch {
+		case err == nil && ok:
+			shown.CheckRun = found.ID
+		case err != nil && !permanent(err):
+			return fmt.Errorf("look for the check run: %w", err)
+		}
+	}
+	var err error
+	if shown.CheckRun != 0 {
+		run.HeadSHA = ""
+		if run.Annotations, err = missing(ctx, hub, repo, shown.CheckRun, page.annotations); err == nil {
+			err = hub.UpdateCheckRun(ctx, repo, shown.CheckRun, run)
+		}
+	} else {
+		run.Annotations = page.annotations
+		run.StartedAt = j.Created
+		shown.CheckRun, err = hub.CreateCheckRun(ctx, repo, run)
+	}
+	if err != nil && !permanent(err) {
+		return fmt.Errorf("write the check run: %w", err)
+	}
+	if err != nil {
+		shown.Problem = err.Error()
+		p.Log.Warn("check run given up", "job", string(j.ID), "err", err)
+	}
+	return nil
+}
+
+// missing gives the annotations that the check run does not have yet: an update
+// adds to those that are there.
+func missing(ctx context.Context, hub Hub, repo forge.Repo, id int64, want []forge.Annotation) ([]forge.Annotation, error) {
+	if len(want) == 0 {
+		return nil, nil
+	}
+	have, err := hub.CheckRunByID(ctx, repo, id)
+	if err != nil {
+		return nil, err
+	}
+	return want[min(have.AnnotationsCount, len(want)):], nil
+}
+
+func firstTime(times ...time.Time) time.Time {
+	for _, t := range times {
+		if !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+func (p *Publisher) status(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, page page) error {
+	s := forge.Status{Context: checkName, Description: clipRunes(page.title, 140)}
+	switch {
+	case page.status != "completed":
+		s.State = "pending"
+	case page.conclusion == "failure":
+		s.State = "failure"
+	case page.conclusion == "cancelled":
+		s.State = "error"
+	default:
+		s.State = "success"
+	}
+	if err := hub.SetStatus(ctx, repo, j.Head.SHA, s); err != nil && !permanent(err) {
+		return fmt.Errorf("set the commit status: %w", err)
+	}
+	return nil
+}
+
+func clipRunes(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// marker finds the report comment of a head commit.
+func marker(j job.Job) string { return "<!-- prbench report " + j.Head.SHA + " -->" }
+
+// comment writes the one report comment of the head commit: the one whose id is
+// known, else one with our marker, else a new one. Where it can never be
+// written, the check run has the report and the job goes on.
+func (p *Publisher) comment(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, body string, shown *job.Published) error {
+	body = marker(j) + "\n" + body
+	id, err := p.commentID(ctx, hub, repo, j, *shown)
+	if err == nil && id != 0 {
+		_, err = hub.EditComment(ctx, repo, id, body)
+		if forge.IsNotFound(err) {
+			// Deleted since: its place is taken by another of ours, or a new one.
+			id, err = p.findComment(ctx, hub, repo, j)
+			if err == nil && id != 0 {
+				_, err = hub.EditComment(ctx, repo, id, body)
+			}
+		}
+	}
+	if err == nil && id == 0 {
+		var made forge.Comment
+		made, err = hub.CreateComment(ctx, repo, j.PR, body)
+		id = made.ID
+	}
+	switch {
+	case err == nil:
+		shown.CommentID, shown.Problem = id, ""
+		return nil
+	case permanent(err):
+		shown.Problem = err.Error()
+		p.Log.Warn("comment given up; the result stays on the check run", "job", string(j.ID), "err", err)
+		return nil
+	default:
+		return fmt.Errorf("write the comment: %w", err)
+	}
+}
+
+// commentID is the stored id of this job, or of another job of the same head.
+func (p *Publisher) commentID(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, shown job.Published) (int64, error) {
+	if shown.CommentID != 0 {
+		return shown.CommentID, nil
+	}
+	others, err := p.Store.List(ctx, j.Repository.ID, j.PR)
+	if err != nil {
+		return 0, fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	for _, o := range others {
+		if o.Head.SHA == j.Head.SHA && o.Published.CommentID != 0 {
+			return o.Published.CommentID, nil
+		}
+	}
+	return p.findComment(ctx, hub, repo, j)
+}
+
+func (p *Publisher) findComment(ctx context.Context, hub Hub, repo forge.Repo, j job.Job) (int64, error) {
+	found, ok, err := hub.FindComment(ctx, repo, j.PR, marker(j))
+	if err != nil || !ok {
+		return 0, err
+	}
+	return found.ID, nil
+}

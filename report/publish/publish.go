@@ -1,0 +1,196 @@
+// Package publish is the last stage of a request's way: it keeps GitHub's
+// comment, check run and reactions true to a job's record. It is a reconciler:
+// any record whose published revision is behind its revision is brought true,
+// at a change and at every start, and doing it twice shows once.
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/prbench/prbench/internal/forge"
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/queue"
+)
+
+// Hub is what the publisher asks of GitHub, as one installation.
+// *forge.Client is one.
+type Hub interface {
+	ReactToComment(ctx context.Context, r forge.Repo, id int64, content string) error
+	Comment(ctx context.Context, r forge.Repo, id int64) (forge.Comment, error)
+	FindComment(ctx context.Context, r forge.Repo, number int, marker string) (forge.Comment, bool, error)
+	CreateComment(ctx context.Context, r forge.Repo, number int, body string) (forge.Comment, error)
+	EditComment(ctx context.Context, r forge.Repo, id int64, body string) (forge.Comment, error)
+	FindCheckRun(ctx context.Context, r forge.Repo, sha, externalID string) (forge.CheckRunState, bool, error)
+	CreateCheckRun(ctx context.Context, r forge.Repo, run forge.CheckRun) (int64, error)
+	CheckRunByID(ctx context.Context, r forge.Repo, id int64) (forge.CheckRunState, error)
+	UpdateCheckRun(ctx context.Context, r forge.Repo, id int64, run forge.CheckRun) error
+	SetStatus(ctx context.Context, r forge.Repo, sha string, s forge.Status) error
+	RemoveLabel(ctx context.Context, r forge.Repo, number int, label string) error
+}
+
+// Store holds the jobs and their samples. *queue.Queue is one.
+type Store interface {
+	Get(ctx context.Context, id job.ID) (job.Job, error)
+	List(ctx context.Context, repoID int64, pr int) ([]job.Job, error)
+	Update(ctx context.Context, id job.ID, change func(*job.Job) error) (job.Job, error)
+	// Watch gives every job as it is, then as it changes, until ctx ends.
+	Watch(ctx context.Context) (<-chan queue.Change, error)
+	// Runs reads the process records of one try.
+	Runs(ctx context.Context, runner string, id job.ID, try int) iter.Seq2[job.Run, error]
+	// Lead runs fn while this process holds the named lease.
+	Lead(ctx context.Context, name string, fn func(ctx context.Context) error) error
+}
+
+// Publisher brings jobs true on GitHub.
+type Publisher struct {
+	// Hub gives the client of an installation.
+	Hub   func(installation int64) Hub
+	Store Store
+	// Checks is true for an App, which may write check runs; a plain token sets
+	// commit statuses instead.
+	Checks bool
+	Log    *slog.Logger
+	Now    func() time.Time
+	// ProgressEvery is the least time between two updates of a running job;
+	// 30 s when 0.
+	ProgressEvery time.Duration
+	// Retry is the first wait after a failure that may pass; 2 s when 0.
+	Retry time.Duration
+	// Observe, where set, is told of each try's outcome ("published", "retry", "given-up").
+	Observe func(outcome string)
+}
+
+// lease names the publisher's lease in the store.
+const lease = "publisher"
+
+// workers is how many jobs are brought true at once; the forge client paces
+// them for each installation.
+const workers = 4
+
+// Run reconciles until the context ends. Several processes may run it: one at
+// a time holds the lease.
+func (p *Publisher) Run(ctx context.Context) error {
+	err := p.Store.Lead(ctx, lease, p.reconcile)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("publisher: %w", err)
+	}
+	return nil
+}
+
+func (p *Publisher) reconcile(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	jobs, err := p.Store.Watch(ctx)
+	if err != nil {
+		stop()
+		return fmt.Errorf("watch the jobs: %w", err)
+	}
+	a := newAgenda()
+	done := make(chan struct{})
+	for range workers {
+		go func() {
+			p.work(ctx, a)
+			done <- struct{}{}
+		}()
+	}
+	for change := range jobs {
+		if j := change.Job; j.Revision > j.Published.Revision {
+			a.add(j.ID, p.Now().Add(p.patience(j)))
+		}
+	}
+	stop()
+	a.close()
+	for range workers {
+		<-done
+	}
+	return ctx.Err()
+}
+
+// patience is how long a change may wait, so that progress does not eat the
+// budget of requests that reports need.
+func (p *Publisher) patience(j job.Job) time.Duration {
+	if j.State != job.Running || j.Published.CheckRun == 0 || j.Progress.At.IsZero() {
+		return 0
+	}
+	if p.ProgressEvery > 0 {
+		return p.ProgressEvery
+	}
+	return 30 * time.Second
+}
+
+func (p *Publisher) work(ctx context.Context, a *agenda) {
+	for {
+		id, ok := a.next(ctx)
+		if !ok {
+			return
+		}
+		wait := p.attend(ctx, id)
+		a.finished(id, wait)
+	}
+}
+
+// attend brings one job true. It gives the time after which the job wants
+// another look, 0 for none.
+func (p *Publisher) attend(ctx context.Context, id job.ID) time.Duration {
+	j, err := p.Store.Get(ctx, id)
+	if err == nil && j.Revision <= j.Published.Revision {
+		return 0
+	}
+	log := p.Log.With("job", string(id), "try", j.Try, "delivery", j.Wish.Delivery)
+	if err == nil {
+		err = p.bring(ctx, j)
+	}
+	switch {
+	case err == nil:
+		p.observe("published")
+		return 0
+	case ctx.Err() != nil:
+		return 0 // the next holder of the lease sees the same record
+	}
+	p.observe("retry")
+	wait := p.waitAfter(err, j)
+	log.Warn("not published yet", "err", err, "again_in", wait.String())
+	p.countRetry(ctx, id, err)
+	return wait
+}
+
+func (p *Publisher) observe(outcome string) {
+	if p.Observe != nil {
+		p.Observe(outcome)
+	}
+}
+
+// waitAfter doubles with every failed try, up to five minutes, and is never
+// less than what the forge asks for.
+func (p *Publisher) waitAfter(err error, j job.Job) time.Duration {
+	first := p.Retry
+	if first <= 0 {
+		first = 2 * time.Second
+	}
+	wait := min(first<<min(j.Published.Retries, 10), 5*time.Minute)
+	return max(wait, forge.Classify(err).RetryAfter)
+}
+
+// countRetry notes why the job is not shown yet. A failure to note it is only
+// a note lost.
+func (p *Publisher) countRetry(ctx context.Context, id job.ID, why error) {
+	_, err := p.Store.Update(ctx, id, func(j *job.Job) error {
+		j.Published.Retries++
+		j.Published.Problem = why.Error()
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		p.Log.Warn("retry not noted", "job", string(id), "err", err)
+	}
+}
+
+// permanent tells whether asking again would get the same answer: the thing is
+// locked, archived, gone, or not ours to write.
+func permanent(err error) bool {
+	class := forge.Classify(err)
+	return class.Kind != forge.Unclassified && class.Kind != forge.Cancelled && !class.Retryable && !class.Unclear
+}
