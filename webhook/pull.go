@@ -154,10 +154,23 @@ func (a *Acceptor) cancelJobs(ctx context.Context, e job.Event, reason string, c
 			continue
 		}
 		_, err := a.Store.Cancel(ctx, j.ID, cancel)
+		if err == nil && j.Wish.Trigger == job.ByLabel {
+			err = a.release(ctx, j)
+		}
 		if err != nil {
 			return n, fmt.Errorf("cancel job %s: %w", j.ID, err)
 		}
 		n++
 	}
 	return n, nil
+}
+
+// release lets the wish of a label go while its job still stops, so that the
+// label put on again is a wish of its own.
+func (a *Acceptor) release(ctx context.Context, j job.Job) error {
+	_, err := a.Store.Update(ctx, j.ID, func(j *job.Job) error {
+		j.Wish.Key += ":taken-off"
+		return nil
+	})
+	return err
 }

@@ -20,7 +20,7 @@ func (a *Acceptor) say(ctx context.Context, hub Hub, e job.Event, marker string,
 		return err
 	}
 	log.Info("wish refused", "sender", e.Sender.Login, "why", err.Error())
-	return a.reply(ctx, hub, e, marker, "No benchmark was started: "+err.Error()+".")
+	return a.reply(ctx, hub, e, marker, "No benchmark was started: "+sentence(err.Error()))
 }
 
 // reply writes one comment for each marker: what was said before is replaced.
@@ -46,11 +46,19 @@ func (a *Acceptor) reply(ctx context.Context, hub Hub, e job.Event, marker, body
 	return nil
 }
 
+// sentence ends a text that is none yet. A block of code needs no full stop.
+func sentence(s string) string {
+	if strings.HasSuffix(s, ".") || strings.HasSuffix(s, "```") {
+		return s
+	}
+	return s + "."
+}
+
 // mistake says what is wrong with one command, and what would be right. what is
 // Markdown: whatever it quotes is code in it.
 func mistake(c Command, what string, cfg *config.Repo) string {
-	return fmt.Sprintf("%s was not run: %s.\n\nThe suites of this repository are %s. `%s help` shows the rest.",
-		code(c.Text), strings.TrimSuffix(what, "."), suiteNames(cfg), Word)
+	return fmt.Sprintf("%s was not run: %s\n\nThe suites of this repository are %s. `%s help` shows the rest.",
+		code(c.Text), sentence(what), suiteNames(cfg), Word)
 }
 
 func suiteNames(cfg *config.Repo) string {

@@ -94,14 +94,8 @@ func tell(ctx context.Context, n *narrator, st *stage) error {
 	if err := st.hub.AddLabel(demoMaintainer, st.pull, "benchmark"); err != nil {
 		return err
 	}
-	shown := ""
 	body, err := st.await(ctx, func(c forgetest.Conversation) string {
-		for _, run := range c.CheckRuns {
-			if now := fmt.Sprintf("The check run on %s: %s, %s", run.HeadSHA[:10], run.Status, run.Title); now != shown && run.Title != "" {
-				shown = now
-				n.step("%s", now)
-			}
-		}
+		n.checkRun(c)
 		return ourComment(c, "<!-- prbench re") // the report, or a reply that says why there is none
 	})
 	if err != nil {
@@ -145,6 +139,24 @@ type narrator struct {
 	out   io.Writer
 	began time.Time
 	color bool
+
+	phase, title string // of the check run, as said last
+	said         time.Time
+}
+
+// sayEvery is the least time between two lines of the same phase.
+const sayEvery = 5 * time.Second
+
+// checkRun tells what the pull request's check run shows, when it is news.
+func (n *narrator) checkRun(c forgetest.Conversation) {
+	for _, run := range c.CheckRuns {
+		phase, _, _ := strings.Cut(run.Title, ":")
+		if run.Title == "" || run.Title == n.title || phase == n.phase && time.Since(n.said) < sayEvery {
+			continue
+		}
+		n.phase, n.title, n.said = phase, run.Title, time.Now()
+		n.step("The check run on %s is %s: %s", run.HeadSHA[:10], strings.ReplaceAll(run.Status, "_", " "), run.Title)
+	}
 }
 
 func (n *narrator) step(format string, args ...any) {

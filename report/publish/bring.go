@@ -67,10 +67,10 @@ func (p *Publisher) record(ctx context.Context, seen job.Job, shown job.Publishe
 		shown.Revision, shown.Retries = seen.Revision, 0
 		j.Published = shown
 		if j.State == job.Publishing && final.Ended() {
-			// The end of publishing changes nothing that GitHub shows.
 			j.State = final
 			if j.Revision == seen.Revision {
-				j.Published.Revision = j.Revision
+				// The change of state raises the revision, and GitHub shows it already.
+				j.Published.Revision++
 			}
 		}
 		return nil
