@@ -295,3 +295,15 @@ func TestWithoutASandboxTheSameIsDone(t *testing.T) {
 		t.Errorf("the report says %q of the sandbox", o.Host.Sandbox)
 	}
 }
+
+func TestABuildWithHistoryAsksGitForItsVersion(t *testing.T) {
+	build := "#!/bin/sh\nset -e\nv=$(git describe --tags | sed 's/[^0-9]//g' | cut -c 1-2)\nprintf '#!/bin/sh\\necho \"$1 n=1: %s\"\\n' \"$v\" > run\nchmod +x run\n"
+	r, base, _ := project(t, map[string]string{"build.sh": build}, nil)
+	r.git("tag", "v7", base)
+	c := newComparison(t, r)
+	c.Spec.History = true
+	o := c.run(t).Outcome
+	if old, new := values(c.runs, job.Old), values(c.runs, job.New); o.Kind != job.Measured || old != "bench/a.js n=1=7" || new != "bench/a.js n=1=71" {
+		t.Errorf("old %q, new %q, %+v", old, new, o)
+	}
+}
