@@ -48,7 +48,7 @@ func TestBoundaryOfOneLookIsTheLevelItself(t *testing.T) {
 // The chance of any crossing is counted on simulated Brownian motions, which
 // know nothing of the integration.
 func TestBoundarySpendsItsLevelOnAnyListOfLooks(t *testing.T) {
-	const replicates = 200_000
+	const replicates = 60_000
 	for _, plan := range []struct {
 		looks []int
 		alpha float64

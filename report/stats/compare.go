@@ -31,7 +31,7 @@ func (j *Judge) compare(in Input, full bool) (Comparison, usable) {
 	u := in.judged(j.design)
 	c := absent()
 	c.Look, c.LookReached, c.Unjudged = u.look, u.reached, u.unjudged
-	c.LostOld, c.LostNew = in.LostOld, in.LostNew
+	c.LostOld, c.LostNew, c.WithinProcess = in.LostOld, in.LostNew, in.WithinProcess
 	c.nameUnusable(in, u)
 	old, new := momentsOf(u.old), momentsOf(u.new)
 	c.Old, c.New = old.summary(u.scale), new.summary(u.scale)
@@ -60,14 +60,15 @@ func absent() Comparison {
 func (c *Comparison) describe(in Input, u usable, old moments, full bool) {
 	difference := meanDifference(u.old, u.new)
 	c.Difference = difference * u.scale
-	if old.mean != 0 {
-		c.Change = difference / math.Abs(old.mean)
+	// An old mean so small that the quotient overflows is as good as zero.
+	if change := difference / math.Abs(old.mean); old.mean != 0 && !math.IsInf(change, 0) {
+		c.Change = change
 		c.Improvement = in.sigma() * c.Change
 	}
 	if full {
 		c.Tick = tick(u.old, u.new, in.Resolution/u.scale) * u.scale
 	}
-	c.NoPercentage = old.mean <= 0
+	c.NoPercentage = old.mean <= 0 || math.IsNaN(c.Change)
 }
 
 // compareSides needs at least one sample a side.
@@ -79,8 +80,8 @@ func (c *Comparison) compareSides(in Input, u usable, j *Judge, full bool) {
 	d := j.design
 	ct := newContrast(in, u, d)
 	c.SE = math.Sqrt(ct.v0) * u.scale
-	if ct.oldMean != 0 {
-		c.RelativeSE = math.Sqrt(ct.v0) / math.Abs(ct.oldMean)
+	if relative := math.Sqrt(ct.v0) / math.Abs(ct.oldMean); ct.oldMean != 0 && !math.IsInf(relative, 0) {
+		c.RelativeSE = relative
 		c.CV = c.RelativeSE * math.Sqrt(c.PerSide/2)
 	}
 	c.EvenOddsCV = d.Margin * math.Sqrt(c.PerSide/8)
@@ -91,7 +92,8 @@ func (c *Comparison) compareSides(in Input, u usable, j *Judge, full bool) {
 	if full {
 		c.P = tailT(c.T, c.DF)
 	}
-	if ct.oldMean <= 0 {
+	if ct.oldMean <= 0 || math.IsNaN(c.Change) || math.IsNaN(c.RelativeSE) {
+		c.NoPercentage = true
 		c.withhold(d, NotComparable, ReasonOldMean, c.fewest(), MinRuns)
 		return
 	}
@@ -154,7 +156,7 @@ func (c *Comparison) withhold(d Design, v Verdict, why Reason, n, enough int) {
 	c.Verdict, c.Reason = v, why
 	few := n < enough
 	noLook := d.Adaptive() && c.Look == 0
-	if !few && !noLook {
+	if !few && !noLook && !c.WithinProcess {
 		return
 	}
 	c.Verdict, c.ByMargin, c.FamilyRegression = NoVerdict, MarginUnknown, false
@@ -162,7 +164,9 @@ func (c *Comparison) withhold(d Design, v Verdict, why Reason, n, enough int) {
 	case why != ReasonNone:
 	case few:
 		c.Reason = ReasonTooFew
-	default:
+	case noLook:
 		c.Reason = ReasonNoLook
+	default:
+		c.Reason = ReasonWithinProcess
 	}
 }

@@ -19,6 +19,9 @@ type Input struct {
 	// LostOld and LostNew count the runs of each side that were lost to a
 	// crash or a timeout. They bar "safe": survivors flatter.
 	LostOld, LostNew int
+	// WithinProcess marks samples that are values of one process: the table's
+	// figures are given, a verdict is not.
+	WithinProcess bool
 }
 
 // Summary describes the usable samples of one side that were judged.
@@ -70,7 +73,9 @@ const (
 	ReasonOldMean  Reason = "old-mean" // the old mean is zero or negative
 	ReasonRounded  Reason = "rounded"  // a printed row whose figures give no standard error
 	ReasonTooFew   Reason = "too-few"  // NoVerdict: fewer than MinRuns (or MinConstantRuns) samples
-	ReasonNoLook   Reason = "no-look"  // NoVerdict: an adaptive run that completed no look
+	// ReasonWithinProcess goes with NoVerdict: the samples depend on each other.
+	ReasonWithinProcess Reason = "within-process"
+	ReasonNoLook        Reason = "no-look" // NoVerdict: an adaptive run that completed no look
 )
 
 // Comparison is everything that the statistics say about one benchmark. NaN
@@ -144,6 +149,7 @@ type Comparison struct {
 	UnusableOld, UnusableNew         int
 	UnusableOldRuns, UnusableNewRuns []int
 	LostOld, LostNew                 int
+	WithinProcess                    bool // as in Input
 
 	Warnings []Warning
 
@@ -179,6 +185,7 @@ const (
 	WarnUnequalSpread   WarningCode = "unequal-spread"
 	WarnLowResolution   WarningCode = "low-resolution"
 	WarnIncomplete      WarningCode = "incomplete"
+	WarnWithinProcess   WarningCode = "within-process"
 )
 
 // Side names one side of a comparison in a warning.

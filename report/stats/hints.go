@@ -17,6 +17,9 @@ func (c *Comparison) hint(in Input, u usable, d Design) {
 	if c.UnusableNew+c.LostNew > 0 && c.New.N > 0 {
 		c.warn(Warning{Code: WarnIncomplete, Side: NewSide, Runs: c.UnusableNewRuns})
 	}
+	if c.WithinProcess {
+		c.warn(Warning{Code: WarnWithinProcess})
+	}
 	if c.Old.N == 1 || c.New.N == 1 {
 		c.warn(Warning{Code: WarnOneRun})
 	}

@@ -82,7 +82,7 @@ func TestASlowFirstPairIsNamedInItsOwnRight(t *testing.T) {
 }
 
 func TestHintsAreRareOnOrdinarySamples(t *testing.T) {
-	const reps = 2000
+	const reps = 1000
 	count := map[WarningCode]int{}
 	rng := newRand(9)
 	judge := NewJudge(Design{})

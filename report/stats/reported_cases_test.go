@@ -143,3 +143,10 @@ func TestSignsFollowTheDirectionOfImprovement(t *testing.T) {
 		t.Errorf("got %q and %q (%s)", rate.Verdict, cost.Verdict, cost.ByMargin)
 	}
 }
+
+func TestValuesOfOneProcessHaveStarsButNoVerdict(t *testing.T) {
+	c := Compare(Input{Old: []float64{120, 121, 119, 120, 122}, New: []float64{100, 101, 99, 100, 102}, WithinProcess: true}, Design{})
+	if c.Stars != "***" || c.Verdict != NoVerdict || c.Reason != ReasonWithinProcess || !slices.Contains(codes(c), WarnWithinProcess) {
+		t.Errorf("got stars %q, verdict %q (%s), warnings %v", c.Stars, c.Verdict, c.Reason, codes(c))
+	}
+}

@@ -125,7 +125,7 @@ func TestTheChanceOfResolvingAgreesWithContinuations(t *testing.T) {
 func TestARegressionInAGateResolvesAtTheLevelOfTheFamily(t *testing.T) {
 	looks := []int{8, 20}
 	seenOpen, seenFamily := false, false
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		in := pairsOf(seed, 8, 0.012, -0.065)
 		alone, gate := NewJudge(Design{Looks: looks}).Decide(in), NewJudge(Design{Looks: looks, Declared: 30}).Decide(in)
 		if alone.Verdict != gate.Verdict {
@@ -151,7 +151,7 @@ func TestARegressionInAGateResolvesAtTheLevelOfTheFamily(t *testing.T) {
 
 func TestDecideAgreesWithCompare(t *testing.T) {
 	rng := newRand(21)
-	for range 2000 {
+	for range 500 {
 		in, d := drawnInput(rng), drawnDesign(rng)
 		if rng.IntN(4) == 0 {
 			d.Declared = 1 + rng.IntN(40)

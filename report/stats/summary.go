@@ -65,8 +65,8 @@ func (m moments) meanVariance() float64 { return m.variance() / float64(m.n) }
 
 func (m moments) summary(scale float64) Summary {
 	s := Summary{N: m.n, Mean: m.mean * scale, SD: math.Sqrt(m.variance()) * scale, CV: math.NaN()}
-	if m.n >= 2 && m.mean != 0 {
-		s.CV = math.Sqrt(m.variance()) / math.Abs(m.mean)
+	if cv := math.Sqrt(m.variance()) / math.Abs(m.mean); !math.IsInf(cv, 0) {
+		s.CV = cv
 	}
 	return s
 }

@@ -55,7 +55,7 @@ func TestExactlyOneVerdictComesOutAndAgreesWithTheInterval(t *testing.T) {
 	rng := newRand(1)
 	seen := map[Verdict]int{}
 	var pieces int
-	for range 20_000 {
+	for range 6000 {
 		in, d := drawnInput(rng), drawnDesign(rng)
 		if rng.IntN(10) == 0 {
 			in.Resolution = 0.5
@@ -95,7 +95,7 @@ func TestExactlyOneVerdictComesOutAndAgreesWithTheInterval(t *testing.T) {
 		}
 	}
 	for _, v := range Verdicts() {
-		if v != NotComparable && seen[v] < 20 {
+		if v != NotComparable && seen[v] < 10 {
 			t.Errorf("%q came out %d times: the property was hardly tested", v, seen[v])
 		}
 	}
@@ -165,7 +165,7 @@ func TestVerdictsOfDrawnSamplesReadAsTheyShould(t *testing.T) {
 // G of a cost is −G of the same numbers taken as a gain.
 func TestTheContrastIsOriented(t *testing.T) {
 	rng := newRand(3)
-	for range 500 {
+	for range 200 {
 		in := drawnInput(rng)
 		n := min(len(in.Old), len(in.New))
 		for _, pair := range [][2]contrast{
@@ -191,7 +191,7 @@ func TestTheContrastIsOriented(t *testing.T) {
 
 func TestScaleAndUnitDoNotMatter(t *testing.T) {
 	rng := newRand(4)
-	for range 300 {
+	for range 100 {
 		in, d := drawnInput(rng), drawnDesign(rng)
 		want := Compare(in, d)
 		for _, factor := range []float64{0x1p-1000, 0x1p-40, 0x1p30, 0x1p1000} {
@@ -236,8 +236,16 @@ func FuzzCompareNeverPanicsAndNeverPrintsNonsense(f *testing.F) {
 		if got.Verdict != NoVerdict && !slices.Contains(Verdicts(), got.Verdict) {
 			t.Errorf("verdict %q", got.Verdict)
 		}
-		if math.IsInf(got.Change, 0) || math.IsInf(got.CV, 0) && got.Old.Mean > 1e-300 {
-			t.Errorf("change %g, cv %g", got.Change, got.CV)
+		for name, x := range map[string]float64{
+			"change": got.Change, "improvement": got.Improvement, "cv": got.CV, "relative SE": got.RelativeSE, "accuracy": got.Accuracy[2],
+			"detectable": got.Detectable[2], "old cv": got.Old.CV, "critical": got.Critical, "p": got.P,
+		} {
+			if math.IsInf(x, 0) {
+				t.Errorf("%s %g", name, x)
+			}
+		}
+		if lo, hi := got.Interval[0], got.Interval[1]; math.IsNaN(lo) != math.IsNaN(hi) || lo > hi {
+			t.Errorf("interval [%g, %g]", lo, hi)
 		}
 		WelchTable(in.Old, in.New)
 	})

@@ -12,11 +12,11 @@ import (
 // The small version of the published table: few replicates, a fixed seed, and
 // bounds that allow for four Monte-Carlo standard errors.
 func TestTheClaimsHoldInASmallSimulation(t *testing.T) {
-	o := Options{Replicates: 2500, Seed: 20}
+	o := Options{Replicates: 800, Seed: 20}
 	for _, claim := range Claims() {
 		o := o
 		if claim.Costly {
-			o.Replicates = 250
+			o.Replicates = 80
 		}
 		for _, m := range claim.Check(o, 4) {
 			if !m.Holds {
@@ -29,7 +29,7 @@ func TestTheClaimsHoldInASmallSimulation(t *testing.T) {
 // A simulation that cannot fail shows nothing: each of these breaks a rule
 // that the statistics keep, and must be caught.
 func TestTheSimulationSeesBrokenRules(t *testing.T) {
-	o := Options{Replicates: 4000, Seed: 2}
+	o := Options{Replicates: 1500, Seed: 2}
 	unadjusted := tally(o, 1, 1, func() func(*rand.Rand, []figure) {
 		s := source{}
 		judge := stats.NewJudge(stats.Design{Analysis: stats.Paired})
@@ -43,7 +43,7 @@ func TestTheSimulationSeesBrokenRules(t *testing.T) {
 		}
 	})[0]
 	// Testing every ten runs at an unadjusted level: 19.6 % false stars.
-	if math.Abs(unadjusted.mean()-0.196) > 0.02 {
+	if math.Abs(unadjusted.mean()-0.196) > 0.04 {
 		t.Errorf("unadjusted looks give %.3f false stars, want 0.196", unadjusted.mean())
 	}
 
@@ -55,7 +55,7 @@ func TestTheSimulationSeesBrokenRules(t *testing.T) {
 	// Where the second run of a pair differs by 2σ, the standard error of the
 	// difference is √(6/n) and Welch's is √(4/n): P(|Z| > 1.96·√(4/6)) = 10.9 %.
 	welch := starRates(o, 3, fixed30, benchmark{noise: PeriodTwo("", 2), cv: 0.03})[0]
-	if math.Abs(welch.mean()-0.109) > 0.02 {
+	if math.Abs(welch.mean()-0.109) > 0.03 {
 		t.Errorf("Welch with a second run that differs by 2σ gives %.3f false stars, want 0.109", welch.mean())
 	}
 }
@@ -78,7 +78,7 @@ func TestNoiseIsStandardised(t *testing.T) {
 	for _, noise := range []Noise{Normal, Lognormal, Exponential, TwoModes, Autoregressive} {
 		next := noise.start(rng, 1)
 		var f figure
-		for range 200_000 {
+		for range 60_000 {
 			f.add(next())
 		}
 		if sd := f.se() * math.Sqrt(float64(f.n)); math.Abs(f.mean()) > 0.02 || math.Abs(sd-1) > 0.02 {
