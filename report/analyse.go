@@ -47,11 +47,7 @@ func Analyse(d *Data, o Options) (*Report, error) {
 
 // compare computes the comparison of every row, on all processors.
 func (r *Report) compare(o Options) error {
-	counts := map[string]bool{}
-	for _, u := range o.Counts {
-		_, u = benchfmt.Normalise(0, u)
-		counts[u] = true
-	}
+	exact := benchfmt.ExactUnits(o.Counts)
 	judge := stats.NewJudge(r.Design)
 	suites := map[string]*stats.Judge{}
 	for name, analysis := range o.SuiteAnalysis {
@@ -71,7 +67,7 @@ func (r *Report) compare(o Options) error {
 				if own := suites[row.series.suite]; own != nil {
 					j = own
 				}
-				row.Stat = j.Compare(input(row.series, counts))
+				row.Stat = j.Compare(row.series.Input(exact))
 			}
 		})
 	}
@@ -86,7 +82,7 @@ func (o Options) design() stats.Design {
 }
 
 func newRow(s *Series) *Row {
-	row := &Row{Key: s.Key, Better: betterOf(s.Better, s.Unit), Case: s.Case, series: s}
+	row := &Row{Key: s.Key, Better: benchfmt.BetterOf(s.Better, s.Unit), Case: s.Case, series: s}
 	// A side whose processes all failed is lost, not removed.
 	switch {
 	case len(s.New.Value) == 0 && s.New.Lost == 0:
@@ -117,12 +113,12 @@ func identify(rows []*Row) {
 func markTwins(rows []*Row) {
 	timed := map[string]bool{}
 	for _, row := range rows {
-		if row.OnlyOn == "" && unitKind(row.Unit) == kindTime {
+		if row.OnlyOn == "" && benchfmt.QuantityOf(row.Unit) == benchfmt.TimeQuantity {
 			timed[row.Name()] = true
 		}
 	}
 	for _, row := range rows {
-		row.Twin = timed[row.Name()] && unitKind(row.Unit) == kindRate
+		row.Twin = timed[row.Name()] && benchfmt.QuantityOf(row.Unit) == benchfmt.RateQuantity
 	}
 }
 

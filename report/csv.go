@@ -11,6 +11,9 @@ import (
 	"github.com/prbench/prbench/internal/job"
 )
 
+// nodeUnit is the unit of Node's own benchmarks.
+const nodeUnit = "ops/s"
+
 // CSV writes the samples in the five columns of Node's compare.js. The samples
 // of a benchmark stand in the order of its pairs, old before new. Values that
 // were no number are written as R reads them (NaN, Inf). A unit other than

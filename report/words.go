@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
 )
@@ -18,7 +19,7 @@ type adjectives struct{ better, worse string }
 // adjectivesFor says "faster" of times and rates, and "better" of anything
 // else, since more allocations are not slower.
 func adjectivesFor(unit string) adjectives {
-	if k := unitKind(unit); k == kindTime || k == kindRate {
+	if q := benchfmt.QuantityOf(unit); q == benchfmt.TimeQuantity || q == benchfmt.RateQuantity {
 		return adjectives{"faster", "slower"}
 	}
 	return adjectives{"better", "worse"}
