@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,26 +43,26 @@ func newCompare(s stream) *cobra.Command {
 			return compare(cmd.Context(), f, flags, suites, s)
 		},
 	}
-	fs := cmd.Flags()
-	flags.Register(fs)
+	set := cmd.Flags()
+	flags.Register(set)
 	for _, name := range []string{"base", "sha", "pool"} {
-		if err := fs.MarkHidden(name); err != nil {
+		if err := set.MarkHidden(name); err != nil {
 			panic(err) // the name is ours
 		}
 	}
-	fs.Lookup("base").Hidden = false
-	fs.Lookup("base").Value = &plainString{to: &f.base}
-	fs.Lookup("base").Usage = "the ref that the head is compared with, at their merge base"
-	fs.StringVar(&f.repo, "repo", ".", "the repository, any folder in it")
-	fs.StringVar(&f.head, "head", "", "the ref to judge; . is the tree as it is")
-	fs.BoolVar(&f.baseExact, "base-exact", false, "compare with --base itself, not with the merge base")
-	fs.StringVar(&f.config, "config", "", "the configuration (default "+config.RepoPath+" in --repo)")
-	fs.StringVar(&f.format, "format", "text", "text, markdown, json or csv")
-	fs.StringVar(&f.out, "out", "", "write the report to a file")
-	fs.StringVar(&f.samples, "samples", "", "keep the samples in this CSV file (default: one in the folder for temporary files)")
-	fs.StringVar(&f.sandbox, "sandbox", "bwrap", "bwrap, or none: both commits then run with your own rights")
-	fs.StringVar(&f.user, "sandbox-user", "", "the account that root drops to, a name or UID:GID")
-	fs.StringSliceVar(&f.expose, "expose", nil, "further folders that builds and benchmarks may read")
+	set.Lookup("base").Hidden = false
+	set.Lookup("base").Value = &plainString{to: &f.base}
+	set.Lookup("base").Usage = "the ref that the head is compared with, at their merge base"
+	set.StringVar(&f.repo, "repo", ".", "the repository, any folder in it")
+	set.StringVar(&f.head, "head", "", "the ref to judge; . is the tree as it is")
+	set.BoolVar(&f.baseExact, "base-exact", false, "compare with --base itself, not with the merge base")
+	set.StringVar(&f.config, "config", "", "the configuration (default "+config.RepoPath+" in --repo)")
+	set.StringVar(&f.format, "format", "text", "text, markdown, json or csv")
+	set.StringVar(&f.out, "out", "", "write the report to a file")
+	set.StringVar(&f.samples, "samples", "", "keep the samples in this CSV file (default: one in the folder for temporary files)")
+	set.StringVar(&f.sandbox, "sandbox", "bwrap", "bwrap, or none: both commits then run with your own rights")
+	set.StringVar(&f.user, "sandbox-user", "", "the account that root drops to, a name or UID:GID")
+	set.StringSliceVar(&f.expose, "expose", nil, "further folders that builds and benchmarks may read")
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func compare(ctx context.Context, f compareFlags, flags config.JobFlags, suites 
 	if err != nil {
 		return err
 	}
-	spec, err := compareSpec(f, flags, suites)
+	spec, err := compareSpec(ctx, f, flags, suites)
 	if err != nil {
 		return err
 	}
@@ -124,12 +125,8 @@ func sideText(side job.Side) string {
 	return sha + " (" + report.Visible(side.Ref) + ")"
 }
 
-func compareSpec(f compareFlags, flags config.JobFlags, suites []string) (job.Spec, error) {
-	path := f.config
-	if path == "" {
-		path = filepath.Join(f.repo, config.RepoPath)
-	}
-	cfg, err := config.LoadRepo(path)
+func compareSpec(ctx context.Context, f compareFlags, flags config.JobFlags, suites []string) (job.Spec, error) {
+	cfg, err := compareConfig(ctx, f)
 	if err != nil {
 		return job.Spec{}, configError(err)
 	}
@@ -138,6 +135,24 @@ func compareSpec(f compareFlags, flags config.JobFlags, suites []string) (job.Sp
 		return job.Spec{}, &exitError{exitUsage, err.Error()}
 	}
 	return spec, nil
+}
+
+// compareConfig reads the configuration that is named, else the work tree's,
+// else, of a repository that has no work tree, the base's.
+func compareConfig(ctx context.Context, f compareFlags) (*config.Repo, error) {
+	if f.config != "" {
+		return config.LoadRepo(f.config)
+	}
+	path := filepath.Join(f.repo, config.RepoPath)
+	cfg, err := config.LoadRepo(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return cfg, err
+	}
+	data, fileErr := source.File(ctx, f.repo, f.base, config.RepoPath)
+	if fileErr != nil {
+		return nil, fmt.Errorf("%w, nor in %s; --config names another file", err, f.base)
+	}
+	return config.ParseRepo(data, f.base+":"+config.RepoPath)
 }
 
 // localUser is who a root user's own comparison runs as: an account that no

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/runner"
 	"github.com/prbench/prbench/runner/sandbox"
 )
 
@@ -49,6 +50,14 @@ func printFacts(s stream, f sandbox.Facts) error {
 	for _, n := range f.Notes {
 		if err == nil {
 			_, err = fmt.Fprintf(s.out, "\n%s\n", n)
+		}
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(s.out, "\nHow fit it is for benchmarks:\n\n")
+	}
+	for _, c := range runner.Fitness() {
+		if err == nil {
+			_, err = fmt.Fprintf(s.out, "  %-8s %-12s %s\n", c.State, c.Name, c.Text)
 		}
 	}
 	return err

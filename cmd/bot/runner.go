@@ -70,6 +70,9 @@ const dialPatience = 2 * time.Second
 // serveJobs connects to serve, waiting for it if it must, and works until the
 // context ends.
 func serveJobs(ctx context.Context, cfg *config.Runner, m machine, log *slog.Logger) error {
+	if err := keepOff(cfg.Sandbox.CPUs, log); err != nil {
+		return err
+	}
 	box, err := sandbox.New(ctx, sandboxConfig(cfg))
 	if err != nil {
 		return fmt.Errorf("this machine cannot isolate benchmarks: %w", err)
@@ -86,7 +89,20 @@ func serveJobs(ctx context.Context, cfg *config.Runner, m machine, log *slog.Log
 	defer conn.Close()
 	log.Info("runner ready", "name", m.name, "pool", cfg.Pool, "serve", cfg.Serve, "key", conn.Key())
 	return runner.Run(ctx, runner.Options{Conn: conn, Name: m.name, Work: cfg.Work, Sandbox: box, Logger: log,
-		BeatEvery: m.beat, AllowHTTP: m.loopback, HostLock: m.hostLock})
+		BeatEvery: m.beat, AllowHTTP: m.loopback, HostLock: m.hostLock, Tools: cfg.Sandbox.Expose})
+}
+
+// keepOff leaves the benchmarks' CPUs to the benchmarks, where others are left.
+func keepOff(cpus []int, log *slog.Logger) error {
+	if len(cpus) == 0 {
+		return nil
+	}
+	err := runner.KeepOff(cpus)
+	if errors.Is(err, runner.ErrNoCPULeft) {
+		log.Warn("the benchmarks have every CPU of this machine; the runner shares theirs")
+		return nil
+	}
+	return err
 }
 
 func dial(ctx context.Context, cfg *config.Runner, name string, log *slog.Logger) (*queue.RunnerConn, error) {
