@@ -89,7 +89,11 @@ func (p *pacer) wait(ctx context.Context, mutation bool) error {
 	if err == nil && mutation && p.gap > 0 {
 		turn = p.turn(now)
 		if ctx.Value(progressKey{}) != nil && (turn.After(now) || len(p.turns) >= progressShare) {
-			err = &Error{Class: Class{Kind: Dropped}, Message: "not sent: progress gives way to reports"}
+			wait := turn.Sub(now)
+			if len(p.turns) >= progressShare {
+				wait = max(wait, time.Minute)
+			}
+			err = &Error{Class: Class{Kind: Dropped, Retryable: true, RetryAfter: wait}, Message: "not sent: progress gives way to reports"}
 		} else {
 			p.turns = append(p.turns, turn)
 		}

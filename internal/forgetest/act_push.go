@@ -2,6 +2,7 @@ package forgetest
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -119,4 +120,49 @@ func zeroIfEmpty(sha string) string {
 		return strings.Repeat("0", 40)
 	}
 	return sha
+}
+
+// refreshPull fetches the head into refs/pull/N/head and computes whether it
+// merges.
+func (s *Server) refreshPull(p *Pull) error {
+	base := p.Repo
+	base.gitMu.Lock()
+	defer base.gitMu.Unlock()
+	s.mu.Lock()
+	head, headSHA, baseSHA, number := p.headRepo, p.headSHA, p.baseSHA, p.Number
+	s.mu.Unlock()
+	if head != base && !fileExists(head.dir) {
+		return nil
+	}
+	if _, err := base.git("fetch", "-q", "--no-tags", head.dir, "+"+headSHA+fmt.Sprintf(":refs/pull/%d/head", number)); err != nil {
+		return err
+	}
+	merges, commit := base.tryMerge(baseSHA, headSHA, number)
+	s.mu.Lock()
+	p.mergeable, p.mergeCommit = &merges, commit
+	s.mu.Unlock()
+	return nil
+}
+
+// tryMerge makes the merge commit behind refs/pull/N/merge, as GitHub does;
+// after a conflict the old ref stays.
+func (r *Repo) tryMerge(base, head string, number int) (bool, string) {
+	ref := fmt.Sprintf("refs/pull/%d/merge", number)
+	tree, err := r.git("merge-tree", "--write-tree", base, head)
+	if err != nil {
+		old, _ := r.commit(ref)
+		return false, old
+	}
+	commit, err := r.git("-c", "user.name=forge", "-c", "user.email=forge@forge.example",
+		"commit-tree", tree, "-p", base, "-p", head, "-m", "Merge "+head+" into "+base)
+	if err != nil {
+		return false, ""
+	}
+	r.git("update-ref", ref, commit)
+	return true, commit
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

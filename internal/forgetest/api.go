@@ -260,8 +260,9 @@ func (c *call) here(q url.Values) string {
 
 // budget is what one credential has left of its hour.
 type budget struct {
-	used  int
-	reset time.Time
+	used    int
+	reset   time.Time
+	changes []time.Time // of the last minute
 }
 
 // SetRateLimit sets how many requests an hour each credential has, and starts
@@ -270,6 +271,36 @@ func (s *Server) SetRateLimit(perHour int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.budgetSize, s.budgets = perHour, map[string]*budget{}
+}
+
+// SetContentLimit makes the server answer with a secondary limit when one
+// credential changes something more often than so many times in a minute; 0,
+// as it is at first, for never.
+func (s *Server) SetContentLimit(perMinute int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.contentLimit = perMinute
+}
+
+// tooMuch counts a change against its credential's minute; the caller holds mu.
+func (s *Server) tooMuch(w http.ResponseWriter, b *budget, r *http.Request) error {
+	if s.contentLimit == 0 || r.Method == http.MethodGet || strings.HasPrefix(r.URL.Path, "/app") || strings.HasPrefix(r.URL.Path, "/installation") {
+		return nil
+	}
+	now := s.now()
+	for len(b.changes) > 0 && now.Sub(b.changes[0]) >= time.Minute {
+		b.changes = b.changes[1:]
+	}
+	if len(b.changes) >= s.contentLimit {
+		w.Header().Set("Retry-After", "60")
+		return &apiError{
+			status:  http.StatusForbidden,
+			message: "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.",
+			docs:    docsRoot + "/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits",
+		}
+	}
+	b.changes = append(b.changes, now)
+	return nil
 }
 
 // spend counts a request against its credential's hour and writes the headers.
@@ -298,5 +329,5 @@ func (s *Server) spend(w http.ResponseWriter, who principal, r *http.Request) er
 			docs: docsRoot + "/overview/rate-limits-for-the-rest-api",
 		}
 	}
-	return nil
+	return s.tooMuch(w, b, r)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/forgetest"
 )
 
@@ -242,6 +243,22 @@ func TestGitHubsLimitsAreKept(t *testing.T) {
 		if status, _ := w.ask("POST", token, "/repos/acme/engine"+c.path, c.body, nil); status != c.want {
 			t.Errorf("%s: %d, want %d", c.name, status, c.want)
 		}
+	}
+}
+
+func TestTooMuchContentMeetsASecondaryLimit(t *testing.T) {
+	w := newWorld(t, false)
+	w.SetContentLimit(2)
+	for range 2 {
+		_, err := w.gh.CreateComment(t.Context(), w.name, 1, "text")
+		w.ok(err)
+	}
+	_, err := w.gh.CreateComment(t.Context(), w.name, 1, "text")
+	if got := forge.Classify(err); got.Kind != forge.SecondaryLimit || got.RetryAfter != time.Minute {
+		t.Fatalf("%v reads %+v", err, got)
+	}
+	if got := len(w.Conversation(w.pull).Comments); got != 2 {
+		t.Fatalf("%d comments, want 2", got)
 	}
 }
 

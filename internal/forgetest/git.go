@@ -11,11 +11,13 @@ import (
 	"strings"
 )
 
-// gitEnv keeps the machine's own git configuration out of the repositories.
+// gitEnv keeps the machine's own git configuration out of the repositories,
+// which need not survive a power cut either.
 func gitEnv(extra ...string) []string {
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TERMINAL_PROMPT=0",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none",
 	}, extra...)
 }
 

@@ -96,6 +96,7 @@ type Server struct {
 	deliveries    []*Delivery // oldest first
 	budgets       map[string]*budget
 	budgetSize    int
+	contentLimit  int
 	faults        []*armedFault
 	requests      []Request
 }
