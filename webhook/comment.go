@@ -46,7 +46,10 @@ func (a *Acceptor) comment(ctx context.Context, e job.Event, log *slog.Logger) e
 			replies = append(replies, said)
 		}
 	}
-	if len(replies) == 0 {
+	switch {
+	case len(replies) == 0 && e.Action == "edited":
+		return a.mend(ctx, hub, e, marker)
+	case len(replies) == 0:
 		return nil
 	}
 	return a.reply(ctx, hub, e, marker, strings.Join(replies, "\n\n"))

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/job"
 )
 
@@ -45,12 +46,8 @@ func (a *Acceptor) labeled(ctx context.Context, e job.Event, log *slog.Logger) e
 	if err != nil && !isRefusal(err) {
 		return err
 	}
-	word := defaultLabel
-	if cfg != nil {
-		word = cfg.Trigger.Label
-	}
 	name, suite, _ := strings.Cut(e.Label, ":")
-	if name != word {
+	if name != triggerLabel(cfg) {
 		return nil
 	}
 	if cfg, err = a.trusted(ctx, hub, repo, e); err != nil {
@@ -65,8 +62,14 @@ func (a *Acceptor) labeled(ctx context.Context, e job.Event, log *slog.Logger) e
 	return a.say(ctx, hub, e, marker, err, log)
 }
 
-// defaultLabel is the label of a repository whose config cannot be read.
-const defaultLabel = "benchmark"
+// triggerLabel is the label that asks for a job; the default one where the
+// config cannot be read (nil), so that whoever puts it on learns that.
+func triggerLabel(cfg *config.Repo) string {
+	if cfg == nil {
+		return config.DefaultLabel
+	}
+	return cfg.Trigger.Label
+}
 
 func labelWish(e job.Event) job.Wish {
 	return job.Wish{Key: fmt.Sprintf("label:%s:%s", e.HeadSHA, e.Label), Trigger: job.ByLabel, Label: e.Label,
@@ -88,20 +91,40 @@ func (a *Acceptor) headMoved(ctx context.Context, e job.Event) error {
 	if err != nil {
 		return fmt.Errorf("read the pull request's jobs: %w", err)
 	}
-	labels := map[string]bool{}
 	for _, j := range jobs {
 		if j.Head.SHA == e.HeadSHA || j.Outdated {
 			continue
-		}
-		if j.Wish.Trigger == job.ByLabel {
-			labels[j.Wish.Label] = true
 		}
 		if err := a.outdate(ctx, j, e); err != nil {
 			return err
 		}
 	}
-	for label := range labels {
-		if err := a.Hub(e.Installation).RemoveLabel(ctx, repoOf(e.Repository), e.PR, label); err != nil {
+	if !a.serves(e.Repository.FullName(), e.Installation) {
+		return nil
+	}
+	return a.takeLabelsOff(ctx, e)
+}
+
+// takeLabelsOff removes the labels that ask for a job, whatever became of their
+// wish: one that was refused would otherwise seem to be meant for the new head.
+func (a *Acceptor) takeLabelsOff(ctx context.Context, e job.Event) error {
+	hub, repo := a.Hub(e.Installation), repoOf(e.Repository)
+	cfg, err := readConfig(ctx, hub, repo)
+	if err != nil && !isRefusal(err) {
+		return err
+	}
+	if cfg != nil && cfg.Trigger.KeepLabel {
+		return nil
+	}
+	pr, err := hub.PullRequest(ctx, repo, e.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request: %w", err)
+	}
+	for _, label := range pr.Labels {
+		if word, _, _ := strings.Cut(label, ":"); word != triggerLabel(cfg) {
+			continue
+		}
+		if err := hub.RemoveLabel(ctx, repo, e.PR, label); err != nil {
 			return fmt.Errorf("take the label off: %w", err)
 		}
 	}

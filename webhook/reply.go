@@ -27,11 +27,9 @@ func (a *Acceptor) say(ctx context.Context, hub Hub, e job.Event, marker string,
 // So an event that is handled twice shows once, and a mended command's reply
 // is mended too.
 func (a *Acceptor) reply(ctx context.Context, hub Hub, e job.Event, marker, body string) error {
-	// The marker holds a label's name, which could end the HTML comment.
-	tag := fmt.Sprintf("<!-- prbench reply %x -->", sha256.Sum256([]byte(marker)))
-	body = tag + "\n" + body
+	body = replyTag(marker) + "\n" + body
 	repo := repoOf(e.Repository)
-	found, ok, err := hub.FindComment(ctx, repo, e.PR, tag)
+	found, ok, err := hub.FindComment(ctx, repo, e.PR, replyTag(marker))
 	if err != nil {
 		return fmt.Errorf("look for our reply: %w", err)
 	}
@@ -44,6 +42,25 @@ func (a *Acceptor) reply(ctx context.Context, hub Hub, e job.Event, marker, body
 		return fmt.Errorf("reply: %w", err)
 	}
 	return nil
+}
+
+// mend takes back what an earlier reply said, where there is one, once the
+// command has been changed into one that needs no reply.
+func (a *Acceptor) mend(ctx context.Context, hub Hub, e job.Event, marker string) error {
+	_, ok, err := hub.FindComment(ctx, repoOf(e.Repository), e.PR, replyTag(marker))
+	if err != nil {
+		return fmt.Errorf("look for our reply: %w", err)
+	}
+	if !ok {
+		return nil
+	}
+	return a.reply(ctx, hub, e, marker, "The command has been changed, and is understood now.")
+}
+
+// replyTag finds a reply again. A marker may hold a label's name, which could
+// end an HTML comment.
+func replyTag(marker string) string {
+	return fmt.Sprintf("<!-- prbench reply %x -->", sha256.Sum256([]byte(marker)))
 }
 
 // sentence ends a text that is none yet. A block of code needs no full stop.
