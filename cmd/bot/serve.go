@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/prbench/prbench/internal/config"
 )
@@ -12,6 +14,7 @@ import (
 func newServe(stream) *cobra.Command {
 	var path string
 	var flags config.ServeFlags
+	var p pace
 	cmd := &cobra.Command{
 		Use:   "serve --config serve.yaml",
 		Short: "Take GitHub's webhooks, queue jobs, answer runners, publish reports",
@@ -25,7 +28,7 @@ func newServe(stream) *cobra.Command {
 			for _, w := range cfg.Warnings {
 				log.Warn(w)
 			}
-			s, err := openServer(cmd.Context(), cfg, pace{}, log)
+			s, err := openServer(cmd.Context(), cfg, p, log)
 			if err != nil {
 				return err
 			}
@@ -34,7 +37,21 @@ func newServe(stream) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&path, "config", "serve.yaml", "the configuration")
 	flags.Register(cmd.Flags())
+	p.register(cmd.Flags())
 	return cmd
+}
+
+// register adds flags that are no operator's concern: they are for a forge of
+// one's own and for trials of what happens when a process dies.
+func (p *pace) register(fs *pflag.FlagSet) {
+	for name, to := range map[string]*time.Duration{
+		"pace": &p.mutations, "progress-every": &p.progress, "lease": &p.lease, "lead-lease": &p.lead, "publish-retry": &p.retry,
+	} {
+		fs.DurationVar(to, name, 0, "")
+		if err := fs.MarkHidden(name); err != nil {
+			panic(err) // the name is ours
+		}
+	}
 }
 
 // configError marks what stands in a configuration or flag as the caller's.
