@@ -282,6 +282,7 @@ func TestStrangersAreNotLetIn(t *testing.T) {
 }
 
 func TestARunnerThatTheServerLetsInButNobodyEnrolledGetsNothing(t *testing.T) {
+	t.Parallel()
 	seed, key, err := NewKey()
 	if err != nil {
 		t.Fatal(err)

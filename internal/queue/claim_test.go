@@ -83,6 +83,7 @@ func end(t *testing.T, c *RunnerConn, l *Lease) {
 }
 
 func TestThirtyRunnersOnTwoServesClaimThreeHundredJobsOnceEach(t *testing.T) {
+	t.Parallel()
 	qs, cs := many(t, 30)
 	const jobs = 300
 	var made sync.WaitGroup
@@ -124,6 +125,7 @@ func TestThirtyRunnersOnTwoServesClaimThreeHundredJobsOnceEach(t *testing.T) {
 }
 
 func TestTheLimitsHoldOverTwoServes(t *testing.T) {
+	t.Parallel()
 	qs, cs := many(t, 12, func(o *Options) {
 		o.Limits = func(string) Limits { return Limits{PerPerson: 2, PerRepository: 3} }
 	})
@@ -302,6 +304,7 @@ func TestAClaimThatIsGivenUpTakesNoJob(t *testing.T) {
 }
 
 func TestAClaimPausesWhileServeIsAway(t *testing.T) {
+	t.Parallel()
 	q := open(t)
 	c := enroll(t, q, "box", "default")
 	start := time.Now()
@@ -314,7 +317,7 @@ func TestAClaimPausesWhileServeIsAway(t *testing.T) {
 }
 
 func TestACancelledJobIsNotHandedOut(t *testing.T) {
-	q := open(t, shortLease)
+	q := open(t, newClock().on)
 	a, b := create(t, q, wish(1, 1, "k")), create(t, q, wish(1, 2, "k"))
 	if j, err := q.Cancel(t.Context(), a.ID, job.Cancel{By: "ann"}); err != nil || j.State != job.Cancelled || j.Finished.IsZero() {
 		t.Errorf("cancelled: %+v, %v", j, err)

@@ -79,6 +79,12 @@ func TestADeliveryIsKeptOnceOverARestart(t *testing.T) {
 	q.Close()
 
 	q = open(t, at)
+	if c := q.hooks.CachedInfo().Config; c.Duplicates != 72*time.Hour || c.MaxAge != 72*time.Hour {
+		t.Errorf("deliveries are known for %v and events kept for %v", c.Duplicates, c.MaxAge)
+	}
+	if !q.embed.server.JetStreamConfig().SyncAlways {
+		t.Error("what is acknowledged need not be on disk")
+	}
 	for _, d := range []string{"d1", "d2"} {
 		if dup, err := q.PublishEvent(t.Context(), event(d)); err != nil || !dup {
 			t.Errorf("%s again: duplicate %v, %v", d, dup, err)

@@ -16,6 +16,7 @@ import (
 )
 
 func TestTheSameWishArrivingAtOnceIsOneJob(t *testing.T) {
+	t.Parallel()
 	url, credentials := external(t)
 	qs := []*Queue{openURL(t, url, credentials), openURL(t, url, credentials)}
 	const wishes, copies = 5, 6
@@ -169,6 +170,7 @@ func TestJobsAreFoundByPullRequestAndByRepository(t *testing.T) {
 }
 
 func TestAListHasNoGapsWhileItsJobsChange(t *testing.T) {
+	t.Parallel()
 	q := open(t)
 	create(t, q, wish(1, 1, "first"))
 	ctx, stop := context.WithCancel(t.Context())
@@ -200,7 +202,23 @@ func TestAListHasNoGapsWhileItsJobsChange(t *testing.T) {
 	wg.Wait()
 }
 
+func TestAListThatPassedOverARecordReadsIt(t *testing.T) {
+	q := open(t)
+	var js []job.Job
+	for i := range 4 {
+		js = append(js, create(t, q, wish(1, 1, fmt.Sprint("k", i))))
+	}
+	got, err := q.fillGaps(t.Context(), 1, 1, []job.Job{js[1], js[3]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(js, got); d != "" {
+		t.Errorf("filled (-want +got):\n%s", d)
+	}
+}
+
 func TestConcurrentUpdatesAllCount(t *testing.T) {
+	t.Parallel()
 	q := open(t)
 	made := create(t, q, wish(1, 1, "k"))
 	const writers, times = 8, 10

@@ -49,6 +49,7 @@ func childOfAKill() {
 }
 
 func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/prbench/prbench/internal/job"
 )
 
-func shortLease(o *Options) { o.Lease = 300 * time.Millisecond }
-
 func TestAnExpiredLeaseMakesTheNextTryAtMostThreeTimes(t *testing.T) {
-	q, f := open(t, shortLease), &forge{}
+	t.Parallel()
+	now := newClock()
+	q, f := open(t, now.on), &forge{}
 	serve(t, q, f)
 	id := create(t, q, wish(1, 1, "k")).ID
 	var cs []*RunnerConn
@@ -28,6 +28,7 @@ func TestAnExpiredLeaseMakesTheNextTryAtMostThreeTimes(t *testing.T) {
 		if _, err := c.Token(t.Context(), id, l.Try); err != nil {
 			t.Fatal(err)
 		}
+		now.advance(q.opts.Lease + 1)
 		eventually(t, "the try is lost", func() bool { return get(t, q, id).State != job.Running })
 	}
 	j := get(t, q, id)
@@ -44,23 +45,31 @@ func TestAnExpiredLeaseMakesTheNextTryAtMostThreeTimes(t *testing.T) {
 }
 
 func TestBeatsKeepALease(t *testing.T) {
-	q := open(t, shortLease)
+	t.Parallel()
+	now := newClock()
+	q := open(t, now.on)
 	serve(t, q, &forge{})
 	id := create(t, q, wish(1, 1, "k")).ID
 	c := enroll(t, q, "box", "default")
 	l := claim(t, c)
-	for end := time.Now().Add(4 * q.opts.Lease); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range 4 {
+		now.advance(q.opts.Lease * 9 / 10)
+		time.Sleep(3 * q.sweepEvery())
 		if b, err := c.Beat(t.Context(), id, l.Try, job.Progress{Phase: job.PhaseMeasure}); err != nil || b.Lost {
 			t.Fatalf("beat: %+v, %v", b, err)
 		}
 	}
-	if j := get(t, q, id); j.State != job.Running || j.Try != 1 || j.Progress.Phase != job.PhaseMeasure {
+	if j := get(t, q, id); j.State != job.Running || j.Try != 1 || j.Progress.Phase != job.PhaseMeasure || !j.LeaseEnd.Equal(now.now().Add(q.opts.Lease)) {
 		t.Errorf("the job: %+v", j)
 	}
+	now.advance(q.opts.Lease + 1)
+	eventually(t, "without a beat the try is lost", func() bool { return get(t, q, id).State == job.Queued })
 }
 
 func TestALostTryCanDoNothingMore(t *testing.T) {
-	q := open(t, shortLease)
+	t.Parallel()
+	now := newClock()
+	q := open(t, now.on)
 	serve(t, q, &forge{})
 	id := create(t, q, wish(1, 1, "k")).ID
 	old, young := enroll(t, q, "old", "default"), enroll(t, q, "young", "default")
@@ -69,7 +78,8 @@ func TestALostTryCanDoNothingMore(t *testing.T) {
 	if err := old.Publish(ctx, id, 1, job.Run{Suite: "kept", Side: job.Old}); err != nil {
 		t.Fatal(err)
 	}
-	second := claim(t, young) // waits until the first is lost
+	now.advance(q.opts.Lease + 1)
+	second := claim(t, young)
 	if first.Try != 1 || second.Try != 2 {
 		t.Fatalf("tries %d and %d", first.Try, second.Try)
 	}

@@ -69,7 +69,8 @@ func (d *desk) recall(ctx context.Context, j job.Job) {
 	var gone []Token
 	d.mu.Lock()
 	for k, ts := range d.tokens {
-		if k.id == j.ID && !holds(j, k.key, k.try) && (j.Try > k.try || j.State != job.Running) {
+		// A record of an earlier try is only late: it says nothing of this one.
+		if k.id == j.ID && j.Try >= k.try && !holds(j, k.key, k.try) {
 			gone = append(gone, ts...)
 			delete(d.tokens, k)
 		}

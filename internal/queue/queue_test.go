@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,3 +175,18 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 	t.Fatalf("it did not happen: %s", what)
 }
+
+// clock is set by hand.
+type clock struct{ at atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.at.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.Unix(0, c.at.Load()) }
+func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
+
+// on gives options with this clock, a lease of a second on it, and frequent sweeps.
+func (c *clock) on(o *Options) { o.Now, o.Lease = c.now, time.Second }

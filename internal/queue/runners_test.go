@@ -21,6 +21,7 @@ import (
 )
 
 func TestARunnerIsEnrolledAndRevokedWhileServeRuns(t *testing.T) {
+	t.Parallel()
 	q := open(t)
 	serve(t, q, &forge{})
 	id := create(t, q, wish(1, 1, "k")).ID
@@ -101,6 +102,7 @@ func TestEnrollingSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestACommandReachesTheStoreThatServeHasOpen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ctx := t.Context()
 	if _, err := Attach(ctx, Options{Dir: dir}); !errors.Is(err, ErrNotRunning) {
@@ -163,6 +165,7 @@ func TestACommandReachesTheStoreThatServeHasOpen(t *testing.T) {
 }
 
 func TestARunnerGoesOnWhenServeHasRestarted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	at := func(o *Options) { o.Dir = dir }
 	q := open(t, at)
@@ -308,6 +311,29 @@ func TestATokenThatCannotBeMadeIsToldWithoutTheReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the end revokes them all", func() bool { return len(f.gone()) == mostTokens })
+}
+
+func TestALateRecordRevokesNoTokenOfTheTryThatRuns(t *testing.T) {
+	f := &forge{}
+	d := newDesk(open(t), f.desk())
+	j := wish(1, 1, "k")
+	j.ID, j.State, j.Try, j.Runner = "1.1.1", job.Running, 2, "U1"
+	d.tokens[lent{j.ID, "U1", 2}] = []Token{{Value: "live"}}
+	late := j
+	late.State, late.Try = job.Queued, 1
+	for _, r := range []job.Job{late, j} {
+		d.recall(t.Context(), r)
+		d.wg.Wait()
+		if len(f.gone()) != 0 {
+			t.Errorf("try %d, %s: revoked %v", r.Try, r.State, f.gone())
+		}
+	}
+	late.Try = 2 // the try itself was lost
+	d.recall(t.Context(), late)
+	d.wg.Wait()
+	if len(f.gone()) != 1 {
+		t.Errorf("revoked %v", f.gone())
+	}
 }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
