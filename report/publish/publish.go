@@ -110,10 +110,15 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// isProgress tells a change that only says how far a running job has come.
+func isProgress(j job.Job) bool {
+	return j.State == job.Running && j.Published.CheckRun != 0 && !j.Progress.At.IsZero()
+}
+
 // patience is how long a change may wait, so that progress does not eat the
 // budget of requests that reports need.
 func (p *Publisher) patience(j job.Job) time.Duration {
-	if j.State != job.Running || j.Published.CheckRun == 0 || j.Progress.At.IsZero() {
+	if !isProgress(j) {
 		return 0
 	}
 	if p.ProgressEvery > 0 {
@@ -142,7 +147,11 @@ func (p *Publisher) attend(ctx context.Context, id job.ID) time.Duration {
 	}
 	log := p.Log.With("job", string(id), "try", j.Try, "delivery", j.Wish.Delivery)
 	if err == nil {
-		err = p.bring(ctx, j)
+		if isProgress(j) {
+			err = p.bring(forge.AsProgress(ctx), j)
+		} else {
+			err = p.bring(ctx, j)
+		}
 	}
 	switch {
 	case err == nil:
@@ -150,6 +159,8 @@ func (p *Publisher) attend(ctx context.Context, id job.ID) time.Duration {
 		return 0
 	case ctx.Err() != nil:
 		return 0 // the next holder of the lease sees the same record
+	case forge.Classify(err).Kind == forge.Dropped:
+		return 0 // progress gave way to a report; the next beat tells more
 	}
 	p.observe("retry")
 	wait := p.waitAfter(err, j)
@@ -189,8 +200,13 @@ func (p *Publisher) countRetry(ctx context.Context, id job.ID, why error) {
 }
 
 // permanent tells whether asking again would get the same answer: the thing is
-// locked, archived, gone, or not ours to write.
+// locked, archived, gone, or not ours to write. A credential that is refused and
+// an installation that is suspended are for people to mend; the job waits.
 func permanent(err error) bool {
 	class := forge.Classify(err)
-	return class.Kind != forge.Unclassified && class.Kind != forge.Cancelled && !class.Retryable && !class.Unclear
+	switch class.Kind {
+	case forge.Unclassified, forge.Cancelled, forge.Unauthorized, forge.Suspended:
+		return false
+	}
+	return !class.Retryable && !class.Unclear
 }
