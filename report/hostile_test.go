@@ -184,7 +184,7 @@ func TestForeignTextIsNeverRenderedWhereverItStands(t *testing.T) {
 }
 
 func FuzzMarkdownHoldsForeignText(f *testing.F) {
-	for _, s := range hostile {
+	for _, s := range hostile[:3] { // the test above has them all
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) { checkHostile(t, s) })

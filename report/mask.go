@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,31 +12,44 @@ import (
 // masked stands where a secret stood.
 const masked = "***"
 
-// tokenShapes find what is a credential by its own looks. The first group of a
-// pattern is kept and the rest masked.
-var tokenShapes = []*regexp.Regexp{
+// secret is a pattern of a credential. Its first group is kept and the rest
+// masked. Only a text with one of the needles, in lower case, is searched: most
+// texts are names of benchmarks, and have none.
+type secret struct {
+	needles []string
+	pattern *regexp.Regexp
+}
+
+func newSecret(pattern string, needles ...string) secret {
+	return secret{needles, regexp.MustCompile(pattern)}
+}
+
+// tokenShapes find what is a credential by its own looks.
+var tokenShapes = []secret{
 	// GitHub's tokens: personal, OAuth, user-to-server, server-to-server, refresh.
-	regexp.MustCompile(`()gh[pousr]_[A-Za-z0-9_]{8,}`),
-	regexp.MustCompile(`()github_pat_[A-Za-z0-9_]{8,}`),
+	newSecret(`()gh[pousr]_[A-Za-z0-9_]{8,}`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+	newSecret(`()github_pat_[A-Za-z0-9_]{8,}`, "github_pat_"),
 	// Three base64url parts of which the first is a JSON object.
-	regexp.MustCompile(`()eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`),
+	newSecret(`()eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`, "eyj"),
 	// Tokens of other services: GitLab, npm, Slack, AWS, Google, Stripe.
-	regexp.MustCompile(`()(?:glpat-[A-Za-z0-9_-]{8,}|npm_[A-Za-z0-9]{20,}|xox[abposr]-[A-Za-z0-9-]{8,}|A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,})`),
+	newSecret(`()(?:glpat-[A-Za-z0-9_-]{8,}|npm_[A-Za-z0-9]{20,}|xox[abposr]-[A-Za-z0-9-]{8,}|A[KS]IA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,})`,
+		"glpat-", "npm_", "xox", "akia", "asia", "aiza", "k_live_", "k_test_"),
 	// Seeds of nkeys.
-	regexp.MustCompile(`()\bS[ACNOPUX][A-Z2-7]{56}\b`),
-	regexp.MustCompile(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`),
+	newSecret(`()\bS[ACNOPUX][A-Z2-7]{56}\b`, "sa", "sc", "sn", "so", "sp", "su", "sx"),
+	newSecret(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`, "private key-----"),
 	// A password in an address.
-	regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:)[^\s/@]+`),
-	regexp.MustCompile(`(?i)(authorization["']?\s*[:=]\s*["']?)(?:(?:basic|bearer|token|digest|negotiate)\s+)?[^\s"',;]+`),
-	regexp.MustCompile(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*`),
+	newSecret(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s/:@]*:)[^\s/@]+`, "://"),
+	newSecret(`(?i)(authorization["']?\s*[:=]\s*["']?)(?:(?:basic|bearer|token|digest|negotiate)\s+)?[^\s"',;]+`, "authorization"),
+	newSecret(`(?i)(\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*`, "bearer"),
 }
 
 // tokenContexts find what is a credential by the words before it. They may mask
 // a harmless value, which costs a few letters of a log.
-var tokenContexts = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)((?:set-)?cookie["']?\s*:\s*)[^\r\n]+`),
-	regexp.MustCompile(`(?i)(\bbasic\s+)[A-Za-z0-9+/]{16,}=*`),
-	regexp.MustCompile(`(?i)([a-z0-9_]*(?:secret|passwd|password|token|api_?key|private_?key|access_?key)["']?\s*[:=]\s*["']?)[^\s"',;&@]{6,}`),
+var tokenContexts = []secret{
+	newSecret(`(?i)((?:set-)?cookie["']?\s*:\s*)[^\r\n]+`, "cookie"),
+	newSecret(`(?i)(\bbasic\s+)[A-Za-z0-9+/]{16,}=*`, "basic"),
+	newSecret(`(?i)([a-z0-9_]*(?:secret|passwd|password|token|api_?key|private_?key|access_?key)["']?\s*[:=]\s*["']?)[^\s"',;&@]{6,}`,
+		"secret", "passwd", "password", "token", "key"),
 }
 
 // Mask replaces whatever in s looks like a credential by "***". Everything that
@@ -44,9 +58,16 @@ func Mask(s string) string {
 	return replaceSecrets(replaceSecrets(s, tokenShapes), tokenContexts)
 }
 
-func replaceSecrets(s string, patterns []*regexp.Regexp) string {
-	for _, p := range patterns {
-		s = p.ReplaceAllString(s, "${1}"+masked)
+// replaceSecrets masks what the patterns find. The letters s and k have case
+// foldings outside of ASCII ("ſecret"), which regular expressions know and
+// strings.ToLower does not; such a text is searched with every pattern.
+func replaceSecrets(s string, secrets []secret) string {
+	lower := strings.ToLower(s)
+	odd := strings.ContainsAny(s, "ſ\u212a")
+	for _, p := range secrets {
+		if odd || slices.ContainsFunc(p.needles, func(n string) bool { return strings.Contains(lower, n) }) {
+			s = p.pattern.ReplaceAllString(s, "${1}"+masked)
+		}
 	}
 	return s
 }
