@@ -195,9 +195,8 @@ type env struct {
 	names    *registry
 	problems Problems
 	props    Properties
-	// primaries counts the records given, noSide the first row without side.
-	given  int
-	noSide Problem
+	given    int     // records
+	noSide   Problem // the first row that names no side
 }
 
 func (e *env) fail(line int, format string, args ...any) error {

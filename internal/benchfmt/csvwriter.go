@@ -1,7 +1,6 @@
 package benchfmt
 
 import (
-	"bufio"
 	"io"
 	"math"
 	"strconv"
@@ -29,74 +28,89 @@ import (
 // unusable sample is written as NaN, Inf, -Inf or NA. Names come back as a
 // Reader gives them, trimmed and single-spaced.
 type Writer struct {
-	w     *bufio.Writer
+	w     io.Writer
+	buf   []byte
 	begun bool
-	num   []byte
 	err   error
 }
 
 // NewWriter makes a Writer; call Flush at the end.
-func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriter(w)} }
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 const csvHeader = `"binary","filename","configuration","rate","time","unit","better","suite","pair","position","case"` + "\n"
+
+// writeBuffer is how much is gathered before it is written.
+const writeBuffer = 64 << 10
 
 // Write writes one record; of the record, Series, Within, Line and Sample.Count
 // are not kept. The first write writes the header before it.
 func (w *Writer) Write(rec *Record) error {
 	w.header()
 	s := &rec.Sample
-	w.text(string(rec.Side), ',')
-	w.text(s.Benchmark, ',')
-	w.text(strings.TrimSpace(s.Config+unitLabel(s.Unit)), ',')
+	b := w.buf
+	b = append(appendCSV(b, string(rec.Side)), ',')
+	b = append(appendCSV(b, s.Benchmark), ',')
+	config := s.Config
+	if label := unitLabel(s.Unit); label != "" {
+		config = strings.TrimSpace(config + label)
+	}
+	b = append(appendCSV(b, config), ',')
 	if s.Invalid != "" {
-		w.string(invalidForR(s.Invalid))
+		b = append(b, invalidForR(s.Invalid)...)
 	} else {
-		w.float(s.Value)
+		b = appendNumber(b, s.Value)
 	}
-	w.string(",")
+	b = append(b, ',')
 	if s.Time > 0 {
-		w.float(s.Time)
+		b = appendNumber(b, s.Time)
 	}
-	w.string(",")
-	w.text(s.Unit, ',')
-	w.text(string(s.Better), ',')
-	w.text(rec.Suite, ',')
-	w.index(rec.Pair)
-	w.string(",")
-	w.index(rec.Position)
-	w.string(",")
-	w.text(rec.Case, '\n')
+	b = append(b, ',')
+	b = append(appendCSV(b, s.Unit), ',')
+	b = append(appendCSV(b, string(s.Better)), ',')
+	b = append(appendCSV(b, rec.Suite), ',')
+	b = append(appendIndex(b, rec.Pair), ',')
+	b = append(appendIndex(b, rec.Position), ',')
+	w.buf = append(appendCSV(b, rec.Case), '\n')
+	if len(w.buf) >= writeBuffer {
+		w.flush()
+	}
 	return w.err
 }
 
 func (w *Writer) header() {
 	if !w.begun {
 		w.begun = true
-		w.string(csvHeader)
+		w.buf = append(w.buf, csvHeader...)
 	}
 }
 
 // Flush writes what is buffered. A file without samples gets its header.
 func (w *Writer) Flush() error {
 	w.header()
-	if err := w.w.Flush(); err != nil && w.err == nil {
-		w.err = err
-	}
+	w.flush()
 	return w.err
 }
 
-func (w *Writer) string(s string) {
-	if _, err := w.w.WriteString(s); err != nil && w.err == nil {
-		w.err = err
+func (w *Writer) flush() {
+	if w.err == nil {
+		_, w.err = w.w.Write(w.buf)
 	}
+	w.buf = w.buf[:0]
 }
 
-// text writes a quoted field as compare.js does, quotes doubled.
-func (w *Writer) text(s string, sep byte) {
-	w.string(`"`)
-	w.string(quoteCSV(s))
-	w.string(`"`)
-	w.string(string(sep))
+// appendCSV appends a quoted field as compare.js writes it, quotes doubled.
+func appendCSV(b []byte, s string) []byte {
+	b = append(b, '"')
+	b = append(b, quoteCSV(s)...)
+	return append(b, '"')
+}
+
+// appendIndex appends a number from 0, or nothing for -1.
+func appendIndex(b []byte, n int) []byte {
+	if n < 0 {
+		return b
+	}
+	return strconv.AppendInt(b, int64(n), 10)
 }
 
 // quoteCSV doubles quotes. Some readers take a backslash before a quote for an
@@ -126,11 +140,6 @@ func quoteCSV(s string) string {
 	return b.String()
 }
 
-func (w *Writer) float(v float64) {
-	w.num = appendNumber(w.num[:0], v)
-	w.string(string(w.num))
-}
-
 // appendNumber writes v as JavaScript would: without an exponent in the usual
 // range.
 func appendNumber(b []byte, v float64) []byte {
@@ -138,13 +147,6 @@ func appendNumber(b []byte, v float64) []byte {
 		return strconv.AppendFloat(b, v, 'e', -1, 64)
 	}
 	return strconv.AppendFloat(b, v, 'f', -1, 64)
-}
-
-func (w *Writer) index(n int) {
-	if n >= 0 {
-		w.num = strconv.AppendInt(w.num[:0], int64(n), 10)
-		w.string(string(w.num))
-	}
 }
 
 // invalidForR gives the spelling that R reads as such a number.

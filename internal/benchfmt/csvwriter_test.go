@@ -115,3 +115,35 @@ func TestBackslashesAtBadPlacesSurvive(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkOwnCSV(b *testing.B) {
+	const rows = 100_000
+	var recs []Record
+	rd := NewReader(bytes.NewReader(nodeRows(rows)), "", nodeCSV)
+	for rd.Scan() {
+		r := *rd.Record()
+		r.Suite, r.Case, r.Pair, r.Position = "buffers", "benchmark/"+r.Sample.Benchmark, len(recs)/2, len(recs)%2
+		r.Sample.Unit, r.Sample.Better = "ns/op", job.Lower
+		recs = append(recs, r)
+	}
+	in := write(b, recs)
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(in)))
+		for b.Loop() {
+			write(b, recs)
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(in)))
+		for b.Loop() {
+			rd := NewReader(strings.NewReader(in), "", nodeCSV)
+			for rd.Scan() {
+			}
+			if rd.Err() != nil || rd.Series() == 0 {
+				b.Fatal(rd.Err())
+			}
+		}
+	})
+}
