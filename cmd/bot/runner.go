@@ -21,10 +21,9 @@ import (
 )
 
 func newRunner(s stream) *cobra.Command {
-	var path, name string
+	var path string
 	var flags config.RunnerFlags
-	var beat time.Duration
-	var loopback bool
+	var m machine
 	cmd := &cobra.Command{
 		Use:   "runner --config runner.yaml",
 		Short: "Take jobs, build both commits, measure them in the sandbox",
@@ -38,14 +37,15 @@ func newRunner(s stream) *cobra.Command {
 			for _, w := range cfg.Warnings {
 				log.Warn(w)
 			}
-			return serveJobs(cmd.Context(), cfg, machine{name: name, beat: beat, loopback: loopback}, log)
+			return serveJobs(cmd.Context(), cfg, m, log)
 		},
 	}
 	cmd.Flags().StringVar(&path, "config", "runner.yaml", "the configuration")
-	cmd.Flags().StringVar(&name, "name", "", "this machine's name in reports (default: its host name)")
-	cmd.Flags().DurationVar(&beat, "beat", 0, "how often serve is told of the progress")
-	cmd.Flags().BoolVar(&loopback, "loopback-forge", false, "fetch without TLS from a forge on this machine")
-	for _, hidden := range []string{"beat", "loopback-forge"} {
+	cmd.Flags().StringVar(&m.name, "name", "", "this machine's name in reports (default: its host name)")
+	cmd.Flags().DurationVar(&m.beat, "beat", 0, "how often serve is told of the progress")
+	cmd.Flags().BoolVar(&m.loopback, "loopback-forge", false, "fetch without TLS from a forge on this machine")
+	cmd.Flags().StringVar(&m.hostLock, "host-lock", "", "the file that stands for this machine")
+	for _, hidden := range []string{"beat", "loopback-forge", "host-lock"} {
 		if err := cmd.Flags().MarkHidden(hidden); err != nil {
 			panic(err) // the name is ours
 		}
