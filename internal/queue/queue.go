@@ -175,8 +175,8 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
 	}
 	if err := e.listenLocal(); err != nil {
-		q.Close()
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
+		// Runners and webhooks need no socket, only commands on this machine do.
+		o.Logger.Warn("local commands cannot reach this store", "dir", o.Dir, "error", err)
 	}
 	return q, nil
 }

@@ -164,6 +164,15 @@ func TestACommandReachesTheStoreThatServeHasOpen(t *testing.T) {
 	}
 }
 
+func TestAStoreWhosePathIsTooLongForASocketOpensAllTheSame(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	q := open(t, func(o *Options) { o.Dir = dir })
+	create(t, q, wish(1, 1, "k"))
+	if _, err := Attach(t.Context(), Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("attach: %v", err)
+	}
+}
+
 func TestARunnerGoesOnWhenServeHasRestarted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
