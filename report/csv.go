@@ -17,8 +17,7 @@ const nodeUnit = "ops/s"
 // CSV writes the samples in the five columns of Node's compare.js. The samples
 // of a benchmark stand in the order of its pairs, old before new. Values that
 // were no number are written as R reads them (NaN, Inf). A unit other than
-// Node's ops/s stands at the end of the configuration, "[ns/op]", since
-// compare.js has no column for it.
+// Node's ops/s stands at the end of the configuration, "[ns/op]".
 func (d *Data) CSV(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("\"binary\",\"filename\",\"configuration\",\"rate\",\"time\"\n")
@@ -55,11 +54,7 @@ func writeCSVRow(b *bufio.Writer, side job.SideName, s *Series, i int) {
 	b.WriteString(`","`)
 	writeQuoted(b, s.Benchmark)
 	b.WriteString(`","`)
-	config := s.Config
-	if s.Unit != "" && s.Unit != nodeUnit {
-		config = strings.TrimSpace(config + " [" + s.Unit + "]")
-	}
-	writeQuoted(b, config)
+	writeQuoted(b, s.nodeConfig())
 	b.WriteString(`",`)
 	b.WriteString(csvNumber(v.Value[i]))
 	b.WriteByte(',')

@@ -13,9 +13,9 @@ import (
 
 // Text writes Node's table and note as compare.R prints them, from all samples,
 // rows sorted bytewise. Three things differ. Where a t-test would stop compare.R
-// for lack of spread, the row has NA. Where two benchmarks have the same name
-// and different units, the name has the unit. And a change is printed under the
-// heading "improvement" whatever the unit, as it is there.
+// for lack of spread, the row has NA. The name has the unit, where it is not
+// Node's ops/s. And a change is printed under the heading "improvement" whatever
+// the unit, as it is there.
 func (r *Report) Text(w io.Writer) error {
 	rows := slices.Clone(r.Rows)
 	names := make(map[*Row]string, len(rows))
@@ -52,14 +52,22 @@ expect the following amount of false-positive results:
   %.2f false positives, when considering a 0.1%% risk acceptance (***)
 `
 
-// textName is the row's name as compare.R makes it, which sets a space before
-// an empty configuration too.
+// textName is the row's name as compare.R makes it from our CSV: with a space
+// before an empty configuration too, and with the unit where it is not Node's.
 func (row *Row) textName() string {
-	name := row.Benchmark + " " + row.Config
-	if unit, ok := strings.CutPrefix(row.ID, row.Name()); ok {
-		name += unit
+	if row.printed != nil {
+		return replaceSecrets(row.ID, tokenShapes)
 	}
-	return replaceSecrets(name, tokenShapes)
+	return replaceSecrets(row.Benchmark+" "+row.nodeConfig(), tokenShapes)
+}
+
+// nodeConfig is the configuration with the unit at its end, since compare.js has
+// no column for it.
+func (k Key) nodeConfig() string {
+	if k.Unit == "" || k.Unit == nodeUnit {
+		return k.Config
+	}
+	return strings.TrimSpace(k.Config + " [" + k.Unit + "]")
 }
 
 func (row *Row) textCells() []string {
