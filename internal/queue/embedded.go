@@ -297,8 +297,16 @@ func storeKey(path string) (nkeys.KeyPair, error) {
 type serverLog struct{ l *slog.Logger }
 
 func (s serverLog) Noticef(f string, v ...any) { s.l.Debug("nats: " + fmt.Sprintf(f, v...)) }
-func (s serverLog) Warnf(f string, v ...any)   { s.l.Warn("nats: " + fmt.Sprintf(f, v...)) }
-func (s serverLog) Errorf(f string, v ...any)  { s.l.Error("nats: " + fmt.Sprintf(f, v...)) }
-func (s serverLog) Fatalf(f string, v ...any)  { s.l.Error("nats: " + fmt.Sprintf(f, v...)) }
-func (s serverLog) Debugf(string, ...any)      {}
-func (s serverLog) Tracef(string, ...any)      {}
+
+// Warnf leaves out one warning: the websocket is on loopback, behind the HTTPS
+// address that the operator's proxy gives it.
+func (s serverLog) Warnf(f string, v ...any) {
+	if said := fmt.Sprintf(f, v...); !strings.HasPrefix(said, "Websocket not configured with TLS") {
+		s.l.Warn("nats: " + said)
+	}
+}
+
+func (s serverLog) Errorf(f string, v ...any) { s.l.Error("nats: " + fmt.Sprintf(f, v...)) }
+func (s serverLog) Fatalf(f string, v ...any) { s.l.Error("nats: " + fmt.Sprintf(f, v...)) }
+func (s serverLog) Debugf(string, ...any)     {}
+func (s serverLog) Tracef(string, ...any)     {}
