@@ -30,8 +30,9 @@ type LocalRequest struct {
 	// Sink gets every finished run; see measure.Options.
 	Sink     func(job.Run) error
 	Progress func(job.Progress)
-	Stopper  measure.Stopper
-	Logger   *slog.Logger
+	// Looked is told what each look of an adaptive comparison found.
+	Looked func(measure.Look)
+	Logger *slog.Logger
 }
 
 // Comparison is what Compare found.
@@ -63,7 +64,7 @@ func Compare(ctx context.Context, r LocalRequest) (c Comparison, err error) {
 	if err != nil {
 		host = "this machine"
 	}
-	e := &execution{box: r.Sandbox, dir: dir, spec: r.Spec, name: host, stopper: r.Stopper,
+	e := &execution{box: r.Sandbox, dir: dir, spec: r.Spec, name: host, looked: r.Looked,
 		sink: r.Sink, progress: r.Progress, log: r.Logger}
 	e.phase(job.PhaseFetch)
 	e.pair, err = source.Local(ctx, source.LocalRequest{Repo: r.Repo, Base: r.Base, Head: r.Head, BaseExact: r.BaseExact, Scratch: dir})

@@ -31,7 +31,8 @@ type execution struct {
 	dir      string
 	spec     job.Spec
 	name     string // of this machine, for the report
-	stopper  measure.Stopper
+	attempt  int
+	looked   func(measure.Look)
 	sink     func(job.Run) error
 	progress func(job.Progress)
 	log      *slog.Logger
@@ -100,7 +101,7 @@ func (e *execution) buildAndMeasure(ctx context.Context, plan source.Plan) job.O
 	e.phase(job.PhaseMeasure)
 	before := takeReading(hostRoot)
 	out, err := measure.Run(ctx, measure.Options{Exec: e.box, Old: e.tree(job.Old), New: e.tree(job.New), Dir: dir,
-		Spec: e.spec, Sink: e.sink, Progress: e.progress, Stopper: e.stopper})
+		Spec: e.spec, Sink: e.sink, Progress: e.progress, Attempt: e.attempt, Looked: e.looked})
 	if err != nil {
 		out = job.Outcome{Kind: job.Fault, Text: err.Error()}
 	}

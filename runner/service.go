@@ -12,7 +12,6 @@ import (
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
-	"github.com/prbench/prbench/runner/measure"
 	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
@@ -53,8 +52,6 @@ type Options struct {
 	// Tools are the places of the host that the sandbox exposes; when something in
 	// them changes, bases are built anew.
 	Tools []string
-	// Stopper, where set, makes the stopper of a job.
-	Stopper func(job.Spec) measure.Stopper
 }
 
 // DefaultMirrorLimit is how much the mirrors of all repositories may take.

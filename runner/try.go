@@ -145,15 +145,12 @@ func (t *try) perform() job.Outcome {
 	if err != nil {
 		return fault(err)
 	}
-	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, name: t.Name, sink: t.spool.add, log: t.log,
+	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sink: t.spool.add, log: t.log,
 		progress: func(p job.Progress) { p.At = time.Now(); t.progress.Store(&p) }}
 	if t.Sandbox.Facts().Kind != sandbox.None { // without one, results may hold the tree's own path
 		e.bases = t.bases
 		e.key = cacheKey{Repository: t.job.Repository.ID, SHA: t.job.Base.SHA, Build: t.job.Spec.Build, History: t.job.Spec.History,
 			LFS: t.job.Spec.LFS, Sandbox: fmt.Sprint(t.Sandbox.Facts().Version, t.Sandbox.Facts().UID), Toolchain: t.bases.toolchain()}
-	}
-	if t.Stopper != nil {
-		e.stopper = t.Stopper(t.job.Spec)
 	}
 	plan, err := t.fetch(e)
 	if e.pair != nil {

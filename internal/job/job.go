@@ -227,6 +227,8 @@ type Progress struct {
 	Phase Phase `json:"phase,omitempty"`
 	Done  int   `json:"done,omitempty"`  // finished process runs
 	Total int   `json:"total,omitempty"` // planned process runs, 0 unknown
+	// AtMost says that the job may end before Total and Left: its looks decide.
+	AtMost bool `json:"at_most,omitempty"`
 	// Left is the expected rest, from what has been seen; 0 unknown.
 	Left Duration  `json:"left,omitzero"`
 	Case string    `json:"case,omitempty"`

@@ -5,6 +5,11 @@
 // difference. Cases take turns, so that what is measured when a person cancels
 // or the budget ends is balanced. Every run is a process of its own in a fresh
 // sandbox, and is handed on as soon as it has ended.
+//
+// An adaptive measuring judges what it has at the looks that the spec plans, and
+// leaves a case when each of its benchmarks is resolved or futile. The chance of
+// a wrong verdict is what was planned because nothing else ends a case by what
+// was measured: the budget is a matter of time, and is asked at looks alone.
 package measure
 
 import (
@@ -40,19 +45,15 @@ type Options struct {
 	Sink func(job.Run) error
 	// Progress, where set, is told after every run. The same holds.
 	Progress func(job.Progress)
-	// Stopper, where set, may end a case at one of Spec.Looks.
-	Stopper Stopper
+	// Attempt numbers the statistical repeats of this comparison from 1, which are
+	// judged at ever smaller levels; 0 means 1. It matters to adaptive runs alone.
+	Attempt int
+	// Looked, where set, is told what each look of an adaptive measuring found.
+	// The same holds.
+	Looked func(Look)
 	// Rand orders the sides within the pairs; nil: a generator of its own,
 	// seeded by the system.
 	Rand *rand.Rand
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
-}
-
-// Stopper decides at a look whether a case has been measured enough.
-type Stopper interface {
-	// Enough is asked once for every look (counted from 0) at a case, when pairs
-	// pairs of it have been tried in all. The runs are all of the case so far;
-	// logs are left out.
-	Enough(c Case, look, pairs int, runs []job.Run) bool
 }

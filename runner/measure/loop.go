@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report/stats"
 )
 
 // giveUp is after how many failed runs, with none that went well before, a side
@@ -29,8 +30,8 @@ type turn struct {
 	first   map[job.SideName]job.Run // the first failed run of each side
 	silent  string                   // what the first run without any result printed
 	ended   string                   // why it is not tried any more; empty: it is
-	settled bool                     // ended because the stopper had enough
-	runs    []job.Run                // for the stopper
+	settled bool                     // ended because each benchmark is resolved or futile
+	tested  tested                   // for the stop rule
 	spent   time.Duration
 }
 
@@ -41,6 +42,8 @@ type loop struct {
 	runner
 	turns  []*turn
 	looks  []int
+	at     int   // the look that is being measured for
+	rule   *rule // nil: the number of runs is fixed
 	began  time.Time
 	runs   int
 	child  float64
@@ -81,8 +84,11 @@ func newLoop(o Options) (*loop, *job.Outcome, error) {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
 	l := &loop{runner: runner{Options: o}, looks: planLooks(o.Spec)}
+	var err error
+	if l.rule, err = newRule(o.Spec, o.Attempt, l.looks); err != nil {
+		return nil, nil, err
+	}
 	if o.Spec.Filter != "" {
-		var err error
 		if l.filter, err = regexp.Compile(o.Spec.Filter); err != nil {
 			return nil, nil, fmt.Errorf("measure: filter: %w", err)
 		}
@@ -118,7 +124,7 @@ func planLooks(s job.Spec) []int {
 	slices.Sort(looks)
 	looks = slices.DeleteFunc(slices.Compact(looks), func(n int) bool { return n < 1 })
 	if len(looks) == 0 {
-		return []int{int(job.DefaultFixedRuns)}
+		return stats.DefaultLooks()
 	}
 	return looks
 }
@@ -135,13 +141,12 @@ func writeAdhoc(dir, text string) (string, error) {
 }
 
 // toLook runs every case up to the look's number of pairs, one pair of each at a
-// time, and then lets the stopper look. It tells whether to go on.
+// time, and then looks. It tells whether to go on.
 func (l *loop) toLook(ctx context.Context, look, until int) bool {
+	l.at = look
 	for l.anyActive(until) {
-		// With planned looks the budget may end only at a look, or the error rates
-		// would not be those that were planned.
-		if l.Stopper == nil && l.overBudget() {
-			l.budgetNote()
+		if l.rule == nil && l.overBudget(0) {
+			l.budgetNote("")
 			return false
 		}
 		for _, t := range l.turns {
@@ -153,36 +158,49 @@ func (l *loop) toLook(ctx context.Context, look, until int) bool {
 			}
 		}
 	}
-	if l.Stopper == nil || look == len(l.looks)-1 {
+	if l.rule == nil {
 		return l.anyActive(until + 1)
 	}
-	for _, t := range l.turns {
-		if t.active() && l.Stopper.Enough(t.Case, look, t.pairs, t.runs) {
-			t.settled = true
+	l.rule.look(l.turns)
+	more := look < len(l.looks)-1 && l.anyActive(until+1)
+	if more {
+		next := l.looks[look+1]
+		if need := l.timeTo(next); l.overBudget(need) {
+			l.budgetNote(fmt.Sprintf(": the next look, at %d, would have taken about %s more", next, need.Round(time.Second)))
+			more = false
 		}
 	}
-	if l.anyActive(until+1) && l.overBudget() {
-		l.budgetNote()
-		return false
-	}
-	return l.anyActive(until + 1)
+	l.tellLook(look, more)
+	return more
 }
 
 func (l *loop) anyActive(until int) bool {
 	return slices.ContainsFunc(l.turns, func(t *turn) bool { return t.active() && t.pairs < until })
 }
 
-func (l *loop) overBudget() bool {
+// overBudget tells whether the budget would be spent after so much more time.
+func (l *loop) overBudget(more time.Duration) bool {
 	b := l.Spec.Budget.Std()
-	return b > 0 && l.runs > 0 && l.Now().Sub(l.began) >= b
+	return b > 0 && l.runs > 0 && l.Now().Sub(l.began)+more >= b
 }
 
-func (l *loop) budgetNote() {
+// timeTo is about how long it takes until each case has so many pairs.
+func (l *loop) timeTo(pairs int) time.Duration {
+	var need time.Duration
+	for _, t := range l.turns {
+		if t.active() && t.pairs > 0 {
+			need += t.spent / time.Duration(t.pairs) * time.Duration(max(0, pairs-t.pairs))
+		}
+	}
+	return need
+}
+
+func (l *loop) budgetNote(why string) {
 	most := 0
 	for _, t := range l.turns {
 		most = max(most, t.pairs)
 	}
-	l.notes = append(l.notes, fmt.Sprintf("the budget of %s ended after %d of %d pairs", l.Spec.Budget, most, l.looks[len(l.looks)-1]))
+	l.notes = append(l.notes, fmt.Sprintf("the budget of %s ended after %d of %d pairs%s", l.Spec.Budget, most, l.looks[len(l.looks)-1], why))
 }
 
 // pair runs a case once on each of its sides, in random order. It tells whether
@@ -204,7 +222,10 @@ func (l *loop) pair(ctx context.Context, t *turn) bool {
 			l.fault(ctx, rec, err)
 			return false
 		}
-		t.count(rec, l.Stopper != nil)
+		t.count(rec)
+		if l.rule != nil {
+			t.tested.add(rec)
+		}
 		l.runs++
 		l.child += rec.Wall
 		if err := l.Sink(rec); err != nil {
@@ -232,7 +253,7 @@ func (l *loop) fault(ctx context.Context, rec job.Run, err error) {
 	}
 }
 
-func (t *turn) count(rec job.Run, keep bool) {
+func (t *turn) count(rec job.Run) {
 	t.samples += len(rec.Samples)
 	if len(rec.Samples) == 0 && t.silent == "" {
 		t.silent = strings.Join(append(slices.Clone(rec.Quoted), rec.Log), "\n")
@@ -244,10 +265,6 @@ func (t *turn) count(rec job.Run, keep bool) {
 			t.first[rec.Side] = rec
 		}
 		t.bad[rec.Side]++
-	}
-	if keep {
-		rec.Log, rec.Quoted = "", nil
-		t.runs = append(t.runs, rec)
 	}
 }
 

@@ -353,33 +353,3 @@ func TestTheBudgetEndsAllCasesEvenly(t *testing.T) {
 		t.Errorf("notes: %s", n)
 	}
 }
-
-// enough stops the named case at a look and keeps what it was asked.
-type enough struct {
-	name  string
-	look  int
-	asked []string
-}
-
-func (e *enough) Enough(c measure.Case, look, pairs int, runs []job.Run) bool {
-	e.asked = append(e.asked, fmt.Sprintf("%s look %d pairs %d runs %d", filepath.Base(c.Name), look, pairs, len(runs)))
-	return filepath.Base(c.Name) == e.name && look == e.look
-}
-
-func TestAStopperIsAskedAtEachLookAndEndsSingleCases(t *testing.T) {
-	b := newBench(t, map[string]string{"run.sh": says("1"), "bench/a.js": "", "bench/b.js": ""}, byCase)
-	b.Spec.Runs, b.Spec.Looks = job.Adaptive, []int{2, 3, 5}
-	e := &enough{name: "a.js", look: 0}
-	b.Stopper = e
-	o := b.run(t)
-	if o.Kind != job.Measured || o.Pairs != 5 || len(b.runs) != 2*2+2*5 {
-		t.Errorf("%+v, %d runs", o, len(b.runs))
-	}
-	want := "a.js look 0 pairs 2 runs 4; b.js look 0 pairs 2 runs 4; b.js look 1 pairs 3 runs 6"
-	if got := strings.Join(e.asked, "; "); got != want {
-		t.Errorf("asked: %s", got)
-	}
-	if last := b.progress[len(b.progress)-1]; last.Done != 14 || last.Total != 14 {
-		t.Errorf("progress: %+v", last)
-	}
-}

@@ -110,7 +110,8 @@ func (l *loop) tell(t *turn) {
 	}
 	now := l.Now()
 	total, left := l.rest(now)
-	l.Progress(job.Progress{Phase: job.PhaseMeasure, Done: l.runs, Total: total, Left: job.Duration(left), Case: t.Label(), At: now})
+	l.Progress(job.Progress{Phase: job.PhaseMeasure, Done: l.runs, Total: total, AtMost: l.rule != nil && l.at < len(l.looks)-1,
+		Left: job.Duration(left), Case: t.Label(), At: now})
 }
 
 // rest gives the number of runs planned and the time that the missing ones will
