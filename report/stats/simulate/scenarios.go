@@ -41,6 +41,23 @@ func starRates(o Options, scenario uint64, d stats.Design, b benchmark) []figure
 	})
 }
 
+// unadjustedLooks returns the share of unchanged benchmarks with a star at any
+// of ten tests, each at the level of a single one: what an adaptive design
+// without its boundary would do.
+func unadjustedLooks(o Options, scenario uint64) []figure {
+	return tally(o, scenario, 1, func() func(*rand.Rand, []figure) {
+		judge, s := stats.NewJudge(stats.Design{Analysis: stats.Paired}), source{}
+		return func(rng *rand.Rand, into []figure) {
+			s.begin(rng, benchmark{noise: Normal, cv: 0.03}, 100)
+			star := false
+			for n := 10; n <= 100; n += 10 {
+				star = star || judge.Decide(s.upTo(n)).Stars != ""
+			}
+			into[0].count(star)
+		}
+	})
+}
+
 // wrongAt reports whether a verdict excludes the true improvement.
 func wrongAt(o stats.Outcome, truth, margin float64) bool {
 	lo, hi := math.Inf(-1), math.Inf(1) // what the verdict claims: lo < δ < hi

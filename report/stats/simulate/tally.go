@@ -12,6 +12,9 @@ type Options struct {
 	Replicates int    // of each scenario; 400,000 for the published figures
 	Seed       uint64 // the same seed gives the same figures on any machine
 	Workers    int    // zero means one a processor
+	// Progress, where it is set, is called by WriteTable before each claim with
+	// its number from 0.
+	Progress func(claim int)
 }
 
 // chunk is the number of replicates that share a random stream.
