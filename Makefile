@@ -38,3 +38,13 @@ need-test:
 	@.ci/need bubblewrap:bwrap git:git r-base-core:Rscript nodejs:node
 need-lint:
 	@.ci/need systemd:systemd-analyze bubblewrap:bwrap python3-yaml:/usr/share/doc/python3-yaml python3-seccomp:/usr/share/doc/python3-seccomp
+
+.PHONY: simulate r-check need-r
+simulate: ## draw what the statistics claim 400,000 times over, into docs/validation.md
+	go run ./report/stats/simulate/table $(SIMULATE_FLAGS)
+
+r-check: need-r ## 200 random comparisons against R's t.test, with the largest error
+	go test -count=1 -run '^TestWelchAgreesWithR$$' -v ./report
+
+need-r:
+	@.ci/need r-base-core:Rscript
