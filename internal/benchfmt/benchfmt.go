@@ -115,19 +115,19 @@ func (p *Problems) add(line int, text []byte, why string) {
 	}
 }
 
-// quote gives the start of text as valid UTF-8, cut between runes.
+// quote gives the start of text as valid UTF-8 of at most quotedProblem bytes,
+// cut between runes.
 func quote(text []byte) string {
 	cut := len(text) > quotedProblem
-	if cut {
-		text = text[:quotedProblem]
-		for len(text) > 0 && !utf8.RuneStart(text[len(text)-1]) {
-			text = text[:len(text)-1]
+	s := strings.ToValidUTF8(string(text[:min(len(text), quotedProblem+utf8.UTFMax)]), "\uFFFD")
+	if len(s) > quotedProblem {
+		cut = true
+		n := quotedProblem
+		for !utf8.RuneStart(s[n]) {
+			n--
 		}
-		if n := len(text); n > 0 && text[n-1] >= utf8.RuneSelf {
-			text = text[:n-1]
-		}
+		s = s[:n]
 	}
-	s := strings.ToValidUTF8(string(text), "\uFFFD")
 	if cut {
 		s += "…"
 	}

@@ -199,6 +199,19 @@ func TestPublishedRunsAreReadWhole(t *testing.T) {
 	}
 }
 
+func TestAQuotedLineIsShortAndValid(t *testing.T) {
+	for in, want := range map[string]string{
+		"abc":                         "abc",
+		strings.Repeat("é", 120):      strings.Repeat("é", 100) + "…",
+		strings.Repeat("a\xff", 200):  strings.Repeat("a\uFFFD", 50) + "…",
+		"x" + strings.Repeat("語", 90): "x" + strings.Repeat("語", 66) + "…",
+	} {
+		if got := quote([]byte(in)); got != want {
+			t.Errorf("%q: got %q", in, got)
+		}
+	}
+}
+
 // nodeRows makes a compare.js CSV with the given number of rows over 5,000
 // benchmarks at most.
 func nodeRows(rows int) []byte {

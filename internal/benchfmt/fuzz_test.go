@@ -25,7 +25,7 @@ func seed(f *testing.F, dir string, more ...string) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(b[:min(len(b), 20_000)])
+		f.Add(b[:min(len(b), 2000)])
 	}
 	for _, s := range more {
 		f.Add([]byte(s))

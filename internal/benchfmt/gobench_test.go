@@ -94,6 +94,7 @@ func TestGoLinesInAllTheirShapes(t *testing.T) {
 		{"a unit without", "BenchmarkA 1 5 score\n", []string{"A 5 score "}, nil},
 		{"line ends of Windows", "pkg: x\r\nBenchmarkA\r\nBenchmarkA-8 1 5 ns/op\r\n", []string{"x A-8 5 ns/op lower"}, nil},
 		{"not a number", "BenchmarkA 1 NaN ns/op\nBenchmarkA 1 +Inf ns/op\n", []string{"A !NaN ns/op lower", "A !+Inf ns/op lower"}, nil},
+		{"a unit that is no UTF-8", "BenchmarkA 1 5 ns/o\x88\n", []string{"A 5 ns/o\uFFFD lower"}, nil},
 		{"talk", "Benchmarking is fun: 5\nBenchmark: 7 x\nBenchmarks 1 5 ns/op\nUnit of work\n", nil, nil},
 		{"a log line inside a result", "BenchmarkA-8 \twarm\n   10\t 5 ns/op\n", nil,
 			[]string{`line 1: no iteration count behind the name: "BenchmarkA-8 \twarm"`}},

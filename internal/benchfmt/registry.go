@@ -95,7 +95,7 @@ func (g *registry) in(e *entry, rawUnit string, better job.Better) *series {
 
 func (g *registry) addSeries(e *entry, rawUnit string, better job.Better) *series {
 	s := &series{benchmark: e.benchmark, config: e.config, rawUnit: rawUnit}
-	s.unit, s.scale = normalise(rawUnit)
+	s.unit, s.scale = normalise(cleanName(rawUnit))
 	s.better = g.direction(s.unit, better)
 	if g.labels {
 		s.config = withoutLabel(s.config, rawUnit)
