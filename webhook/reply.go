@@ -87,7 +87,7 @@ func suiteNames(cfg *config.Repo) string {
 }
 
 func help(cfg *config.Repo) string {
-	return "A maintainer can write on a line of its own:\n\n" + fence(Word+" [SUITE…] [--filter RE] [--runs N] [--margin 2%] [--set k=v]… [--base REF] [--sha SHA]\n"+
+	return "A maintainer can write on a line of its own:\n\n" + fence(Word+" [SUITE…] [--filter RE] [--runs N|adaptive] [--margin 2%] [--set k=v]… [--base REF] [--sha SHA]\n"+
 		"          [--pool P] [--budget 60m] [--harness base|head] [--gate]\n"+
 		Word+" rerun     the last comparison once more\n"+
 		Word+" cancel    take back what waits or runs\n"+
@@ -118,7 +118,11 @@ func (a *Acceptor) status(ctx context.Context, cfg *config.Repo, e job.Event) (s
 		}
 		fmt.Fprintf(&b, "- %s against %s: %s", code(short(j.Head.SHA)), code(short(j.Base.SHA)), j.State)
 		if p := j.Progress; j.State == job.Running && p.Total > 0 {
-			fmt.Fprintf(&b, ", %s, %d of %d runs", p.Phase, p.Done, p.Total)
+			most := ""
+			if p.AtMost {
+				most = "at most "
+			}
+			fmt.Fprintf(&b, ", %s, %d of %s%d runs", p.Phase, p.Done, most, p.Total)
 		}
 		b.WriteString("\n")
 	}

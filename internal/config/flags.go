@@ -35,7 +35,7 @@ func (f *JobFlags) Register(fs *pflag.FlagSet) {
 		return fs.VarPF(&flagValue{kind: kind, set: set}, name, "", usage)
 	}
 	value("filter", "RE", "run only the cases and benchmarks whose name matches", into(&f.Filter, checkFilter))
-	value("runs", "N|adaptive", "runs a side, or let the planned looks decide", func(s string) error {
+	value("runs", "N|adaptive", "runs a side; adaptive: as many as it takes, decided at planned looks (the default)", func(s string) error {
 		n, err := job.ParseRuns(s)
 		f.Runs = &n
 		return unprefixed(err)
@@ -54,7 +54,7 @@ func (f *JobFlags) Register(fs *pflag.FlagSet) {
 	value("pool", "NAME", "the pool of runners", into(&f.Pool, checkPool))
 	value("base", "REF", "a branch or tag of the base repository; its merge base with the head is the base", into(&f.Base, CheckRef))
 	value("sha", "SHA", "the pull request's commit to measure, for a head that moved", into(&f.SHA, checkSHA))
-	value("budget", "60m", "how long the job may take", func(s string) (err error) {
+	value("budget", "60m", "how long the job may take; adaptive runs end at the last look that fits", func(s string) (err error) {
 		f.Budget, err = parseTime(s, minBudget, MaxTime)
 		return err
 	})

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,17 +55,32 @@ func TestWithoutFlagsTheConfigDecides(t *testing.T) {
 	}
 }
 
-func TestAdaptiveMeansTheFixedDefaultUntilItsDesignIsThere(t *testing.T) {
-	got, err := JobFlags{}.Spec(parseFile(t, "node.yml"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, looks := job.DefaultFixedRuns, 0
-	if AdaptiveReady {
-		want, looks = job.Adaptive, 6
-	}
-	if got.Runs != want || len(got.Looks) != looks {
-		t.Errorf("want %v runs and %d looks, got %v and %v", want, looks, got.Runs, got.Looks)
+func TestAdaptiveRunsCarryTheirLooksAndFixedOnesNone(t *testing.T) {
+	for _, c := range []struct {
+		file, flag string
+		want       job.Runs
+		looks      []int
+	}{
+		{"node.yml", "", job.Adaptive, DefaultLooks()},
+		{"node.yml", "--runs=30", 30, nil},
+		{"every-key.yml", "", 40, nil},
+		{"every-key.yml", "--runs=adaptive", job.Adaptive, []int{5, 10}},
+	} {
+		var words []string
+		if c.flag != "" {
+			words = []string{c.flag}
+		}
+		flags, _, err := ParseJobArgs(words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := flags.Spec(parseFile(t, c.file), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Runs != c.want || !slices.Equal(got.Looks, c.looks) {
+			t.Errorf("%s %s: want %v runs and looks %v, got %v and %v", c.file, c.flag, c.want, c.looks, got.Runs, got.Looks)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func ParseRepo(data []byte, name string) (*Repo, error) {
 		Trigger: Trigger{Label: DefaultLabel, Permission: PermissionWrite},
 		Pool:    DefaultPool,
 		Build:   job.Build{Timeout: DefaultBuildTimeout},
-		Compare: Compare{Runs: defaultRuns(), Looks: DefaultLooks(), Margin: job.DefaultMargin, Budget: DefaultBudget},
+		Compare: Compare{Runs: job.Adaptive, Looks: DefaultLooks(), Margin: job.DefaultMargin, Budget: DefaultBudget},
 	}
 	d := &document{file: name}
 	root := d.parse(data)

@@ -7,11 +7,6 @@ import (
 	"github.com/prbench/prbench/internal/job"
 )
 
-// AdaptiveReady is the one switch between the fixed and the adaptive design.
-// While it is false, "adaptive" is accepted and means job.DefaultFixedRuns, which
-// is then also the default.
-const AdaptiveReady = false
-
 // Permission is what a person must be allowed to do in the repository to ask for
 // a benchmark.
 type Permission string
@@ -57,7 +52,7 @@ type Trigger struct {
 // Compare holds the repository's defaults for a comparison.
 type Compare struct {
 	Runs   job.Runs
-	Looks  []int // pairs after which an adaptive run may stop, increasing
+	Looks  []int // pairs after which an adaptive comparison may stop, increasing
 	Margin float64
 	Budget job.Duration
 	Gate   bool
@@ -79,13 +74,6 @@ const (
 
 // DefaultLooks are the planned looks of an adaptive comparison, in pairs.
 func DefaultLooks() []int { return []int{8, 15, 25, 40, 65, 100} }
-
-func defaultRuns() job.Runs {
-	if AdaptiveReady {
-		return job.Adaptive
-	}
-	return job.DefaultFixedRuns
-}
 
 // Suite finds a suite by its name.
 func (r *Repo) Suite(name string) (job.Suite, bool) {

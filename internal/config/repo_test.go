@@ -79,8 +79,8 @@ func TestAConfigOfOneSuiteNeedsNoMoreThanHowToRunIt(t *testing.T) {
 	if len(r.Defaults()) != 1 {
 		t.Errorf("the only suite must be the default, got %d defaults", len(r.Defaults()))
 	}
-	if r.Compare.Runs != job.DefaultFixedRuns {
-		t.Errorf("runs: want %v, got %v", job.DefaultFixedRuns, r.Compare.Runs)
+	if r.Compare.Runs != job.Adaptive || len(r.Compare.Looks) != 6 {
+		t.Errorf("want the six planned looks of an adaptive comparison, got %v runs, looks %v", r.Compare.Runs, r.Compare.Looks)
 	}
 	if r.Pool != "default" || r.Trigger.Label != "benchmark" || r.Trigger.Permission != PermissionWrite {
 		t.Errorf("want the documented defaults, got %+v %+v", r.Pool, r.Trigger)

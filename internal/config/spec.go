@@ -66,11 +66,7 @@ func (f JobFlags) Spec(cfg *Repo, suites []string) (job.Spec, error) {
 		spec.Gate = *f.Gate
 	}
 	if spec.Runs == job.Adaptive {
-		if AdaptiveReady {
-			spec.Looks = slices.Clone(cfg.Compare.Looks)
-		} else {
-			spec.Runs = job.DefaultFixedRuns
-		}
+		spec.Looks = slices.Clone(cfg.Compare.Looks)
 	}
 	return spec, nil
 }

@@ -202,8 +202,8 @@ type Spec struct {
 	Filter  string      `json:"filter,omitempty"` // a regular expression over case and benchmark names
 	Set     []string    `json:"set,omitempty"`    // k=v, handed to the command at {set}
 	Runs    Runs        `json:"runs"`
-	Looks   []int       `json:"looks,omitempty"`
-	Margin  float64     `json:"margin"` // a fraction
+	Looks   []int       `json:"looks,omitempty"` // pairs after which adaptive runs are judged
+	Margin  float64     `json:"margin"`          // a fraction
 	Alpha   float64     `json:"alpha"`
 	Budget  Duration    `json:"budget,omitzero"`
 	Harness HarnessFrom `json:"harness,omitempty"`
@@ -217,7 +217,6 @@ type Spec struct {
 
 // The defaults of a comparison.
 const (
-	DefaultMargin    = .02
-	DefaultAlpha     = .05
-	DefaultFixedRuns = Runs(30)
+	DefaultMargin = .02
+	DefaultAlpha  = .05
 )

@@ -68,12 +68,23 @@ func progressTitle(j job.Job) string {
 	}
 	title := strings.ToUpper(string(p.Phase[:1])) + string(p.Phase[1:])
 	if p.Total > 0 {
-		title += fmt.Sprintf(": %d of %d runs", p.Done, p.Total)
+		title += fmt.Sprintf(": %d of %s%d runs", p.Done, atMost(p), p.Total)
 	}
 	if p.Left > 0 {
 		title += ", about " + roundTime(p.Left.Std()) + " left"
+		if p.AtMost {
+			title += " at most"
+		}
 	}
 	return title
+}
+
+// atMost stands before a total that planned looks may cut short.
+func atMost(p job.Progress) string {
+	if p.AtMost {
+		return "at most "
+	}
+	return ""
 }
 
 // barWidth is the width of the progress bar, in characters.
