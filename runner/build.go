@@ -29,9 +29,6 @@ func (e *execution) build(ctx context.Context, plan source.Plan, side job.SideNa
 	if strings.TrimSpace(e.spec.Build.Run) == "" {
 		return nil
 	}
-	if len(e.spec.Build.Network) > 0 && side == job.Old && e.box.Facts().Kind != sandbox.None {
-		e.notes = append(e.notes, "the builds had no network, though the configuration names hosts: this version does not serve them")
-	}
 	e.phase(map[job.SideName]job.Phase{job.Old: job.PhaseBuildBase, job.New: job.PhaseBuildHead}[side])
 	if side == job.Old && plan.BaseAlone() {
 		hit, err := e.cached()
@@ -156,7 +153,12 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 		cmd.ReadWrite = []sandbox.Bind{{Host: cache, Inside: cacheDir}}
 	}
 	cmd.Env = []string{"HOME=" + filepath.Join(inside, "home"), "XDG_CACHE_HOME=" + inside}
+	way, err := e.connect(ctx, &cmd, side)
+	if err != nil {
+		return fault(err)
+	}
 	o, err := e.box.Run(ctx, cmd)
+	err = errors.Join(err, e.disconnect(way, side))
 	switch {
 	case ctx.Err() != nil:
 		return stopped()

@@ -14,11 +14,15 @@ import (
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/runner"
+	"github.com/prbench/prbench/runner/proxy"
 	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	proxy.Main() // a build's network starts this program again, inside
+	goleak.VerifyTestMain(m)
+}
 
 // room is a folder that the sandbox's user can reach; t.TempDir is closed to others.
 func room(t *testing.T) string {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/runner/measure"
+	"github.com/prbench/prbench/runner/proxy"
 	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
@@ -42,6 +43,9 @@ type execution struct {
 	bases *baseCache
 	key   cacheKey
 	keep  bool // the base was built, from its own files alone
+
+	// reach, in tests, says what stands for the Internet of a build's network.
+	reach proxy.Options
 
 	pair  *source.Pair
 	notes []string

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/prbench/prbench/runner/proxy"
 )
 
 // Exit codes of every command.
@@ -23,6 +25,7 @@ const (
 )
 
 func main() {
+	proxy.Main()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], stream{os.Stdin, os.Stdout, os.Stderr})
 	stop()
