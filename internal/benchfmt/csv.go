@@ -55,6 +55,7 @@ type csvSource struct {
 	node    bool // the value's column is called rate
 	unit    string
 	better  job.Better
+	last    *entry // of the row before
 	scratch [3][]byte
 	words   map[string]string // suites and cases
 }
@@ -280,7 +281,7 @@ func (c *csvSource) entry() *entry {
 		raw, cached = c.rows.row[f.start:c.rows.fields[c.col.config].end], true
 	}
 	if cached {
-		if e := g.raw[string(raw)]; e != nil {
+		if e := c.known(raw); e != nil {
 			return e
 		}
 	}
@@ -298,6 +299,26 @@ func (c *csvSource) entry() *entry {
 	if cached {
 		g.remember(raw, e)
 	}
+	return e
+}
+
+// known finds the entry of bytes that were seen before.
+func (c *csvSource) known(raw []byte) *entry {
+	last := c.last
+	if last != nil {
+		if last.raw == string(raw) {
+			return last
+		}
+		if next := last.next; next != nil && next.raw == string(raw) {
+			c.last = next
+			return next
+		}
+	}
+	e := c.env.names.raw[string(raw)]
+	if e != nil && last != nil {
+		last.next = e
+	}
+	c.last = e
 	return e
 }
 

@@ -33,6 +33,12 @@ type series struct {
 type entry struct {
 	benchmark, config string
 	series            []*series
+
+	// The bytes that name it in the input, and the entry that followed it last
+	// time: files repeat their benchmarks in order, and comparing is faster than
+	// hashing.
+	raw  string
+	next *entry
 }
 
 // A registry keeps names once, so that a file of a million rows holds each name
@@ -64,7 +70,8 @@ func (g *registry) remember(raw []byte, e *entry) {
 	if g.opt.limit > 0 && len(g.raw) >= 2*g.opt.limit {
 		clear(g.raw)
 	}
-	g.raw[string(raw)] = e
+	e.raw = string(raw)
+	g.raw[e.raw] = e
 }
 
 // entry gives the benchmark of a name. Both parts are trimmed and single-spaced.
