@@ -38,6 +38,7 @@ func Failure(a About, o job.Outcome) string {
 	b.WriteString(failureSentence(a, o) + "\n\n")
 	r := Report{About: a}
 	b.WriteString(r.header())
+	b.WriteString(outdated(a))
 	if o.Text != "" {
 		b.WriteString(Fence(shortenLines(o.Text), "text") + "\n")
 	}

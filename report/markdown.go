@@ -148,12 +148,18 @@ func (r *Report) detectableText() string {
 		short(half[mid]), short(likely[mid]), short(likely[len(likely)-1]))
 }
 
+// outdated says that people look at an older commit's report.
+func outdated(a About) string {
+	if !a.Outdated {
+		return ""
+	}
+	return "> [!NOTE]\n> Outdated: the pull request has newer commits than the ones measured here.\n\n"
+}
+
 // notices are the facts that change what the answer is worth.
 func (r *Report) notices() string {
 	var b strings.Builder
-	if r.About.Outdated {
-		b.WriteString("> [!NOTE]\n> Outdated: the pull request has newer commits than the ones measured here.\n\n")
-	}
+	b.WriteString(outdated(r.About))
 	if r.RollUp != nil {
 		fmt.Fprintf(&b, "**Gate: %s.** %s\n\n", r.RollUp.Verdict, r.rollUpText())
 	}
