@@ -2,13 +2,17 @@ package benchfmt
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"math"
+	"strconv"
+
+	"golang.org/x/perf/benchfmt"
 
 	"github.com/prbench/prbench/internal/job"
 )
 
-// goSource reads the text of Go benchmarks, the format described at
-// https://golang.org/design/14313-benchmark-format.
+// goSource reads the text of Go benchmarks through golang.org/x/perf/benchfmt.
 //
 // The package (the "pkg:" line) is the benchmark, as a script's file is in
 // Node's words, and the name, without "Benchmark" and with the -8 for
@@ -23,209 +27,195 @@ import (
 // <unit> better=higher" tells the direction of a custom unit.
 type goSource struct {
 	env    *env
-	lines  *lineReader
-	pkg    []byte
+	lines  *goResultLines
+	r      *benchfmt.Reader
 	key    []byte
 	better map[string]job.Better // by unit as printed
 
-	values []goValue // of the present line
-	at     int       // the next of them
-	runs   []int     // by series: the run of its last value
-	run    int       // counts the runs of test binaries
-	ended  bool      // an end was seen since the last benchmark
+	queue []goValue // the rest of the present line
+	runs  []int     // by series: the run of its last value
 }
 
 // A goValue is one measurement of a line.
 type goValue struct {
-	printed, unit []byte
-	s             *series
-	seconds       float64 // of the line, 0 unknown
+	s     *series
+	value float64 // as printed, in the unit as printed
+	time  float64 // seconds of the line, 0 unknown
 }
 
 func newGo(r io.Reader, e *env) *goSource {
-	return &goSource{env: e, lines: newLineReader(r), run: 1, better: map[string]job.Better{}}
+	l := &goResultLines{env: e, lines: newLineReader(r), run: 1}
+	return &goSource{env: e, lines: l, r: benchfmt.NewReader(l, e.file), better: map[string]job.Better{}}
 }
 
 func (g *goSource) next(rec *Record) error {
-	for g.at == len(g.values) {
+	for len(g.queue) == 0 {
 		if g.env.names.tooMany {
 			return ErrTooMany
 		}
-		line, long, err := g.lines.scan()
-		if err != nil {
-			return err
+		if !g.r.Scan() {
+			if g.lines.err != nil {
+				return g.lines.err
+			}
+			if err := g.r.Err(); err != nil {
+				return err
+			}
+			return io.EOF
 		}
-		g.values, g.at = g.values[:0], 0
-		if why := g.line(line, long); why != "" {
-			g.values = g.values[:0]
-			g.env.problems.add(g.lines.n, line, why)
+		switch r := g.r.Result().(type) {
+		case *benchfmt.Result:
+			g.result(r)
+		case *benchfmt.UnitMetadata:
+			if b := job.Better(r.Value); r.Key == "better" && (b == job.Higher || b == job.Lower) {
+				g.better[r.OrigUnit] = b
+			}
+		case *benchfmt.SyntaxError:
+			g.env.problems.add(g.lines.lines.n, g.lines.line, r.Msg)
 		}
 	}
-	v := g.values[g.at]
-	g.at++
-	rec.Side, rec.Pair, rec.Position, rec.Line = g.env.opt.Side, -1, -1, g.lines.n
+	v := g.queue[0]
+	g.queue = g.queue[1:]
+	rec.Side, rec.Pair, rec.Position, rec.Line = g.env.opt.Side, -1, -1, g.lines.lines.n
 	rec.set(v.s)
-	rec.Sample.Time = v.seconds
-	value, _ := parseNumber(v.printed, v.s.scale)
-	rec.value(value, v.printed)
+	rec.Sample.Time = v.time
+	var printed []byte
+	if math.IsNaN(v.value) || math.IsInf(v.value, 0) {
+		printed = strconv.AppendFloat(nil, v.value, 'g', -1, 64)
+	}
+	rec.value(v.s.scale.apply(v.value), printed)
 	for len(g.runs) <= v.s.index {
 		g.runs = append(g.runs, 0)
 	}
-	rec.Within = g.runs[v.s.index] == g.run
-	g.runs[v.s.index] = g.run
+	rec.Within = g.runs[v.s.index] == g.lines.run
+	g.runs[v.s.index] = g.lines.run
 	g.env.props.WithinProcess = g.env.props.WithinProcess || rec.Within
 	return nil
 }
 
-var (
-	benchmarkWord = []byte("Benchmark")
-	pkgWord       = []byte("pkg: ")
-	unitWord      = []byte("Unit ")
-	// goEnds start the lines around the benchmarks of one test binary.
-	goEnds = [][]byte{[]byte("goos: "), []byte("PASS"), []byte("FAIL"), []byte("ok  \t")}
-)
-
-// line reads one line into g.values. It tells what is wrong with a line that
-// should be a result.
-func (g *goSource) line(line []byte, long bool) (why string) {
-	switch {
-	case bytes.HasPrefix(line, benchmarkWord):
-		rest := line[len(benchmarkWord):]
-		if len(rest) > 0 && ('a' <= rest[0] && rest[0] <= 'z' || rest[0] == ':') {
-			return "" // "Benchmarking …" is talk
-		}
-		if long {
-			return "a result longer than 64 KiB"
-		}
-		return g.result(rest)
-	case bytes.HasPrefix(line, pkgWord):
-		if len(line) <= MaxName {
-			g.pkg = append(g.pkg[:0], bytes.TrimSpace(line[len(pkgWord):])...)
-		}
-	case bytes.HasPrefix(line, unitWord):
-		g.unit(line[len(unitWord):])
-	default:
-		for _, end := range goEnds {
-			if bytes.HasPrefix(line, end) {
-				g.ended = true
-			}
-		}
-	}
-	return ""
-}
-
-// unit reads what a unit line says of the unit's direction.
-func (g *goSource) unit(line []byte) {
-	unit, rest := goField(line)
-	for len(rest) > 0 && len(g.better) < maxUnits {
-		var f []byte
-		f, rest = goField(rest)
-		switch string(f) {
-		case "better=higher":
-			g.better[string(unit)] = job.Higher
-		case "better=lower":
-			g.better[string(unit)] = job.Lower
-		}
-	}
-}
-
-// result reads a benchmark line behind the word "Benchmark": a name, the number
-// of iterations, and pairs of value and unit.
-func (g *goSource) result(line []byte) (why string) {
-	name, rest := goField(line)
-	if len(rest) == 0 {
-		return "" // go test -v names a benchmark before it runs
-	}
-	f, rest := goField(rest)
-	iterations, ok := parseNumber(f, 0)
-	if !ok || !allDigits(f) {
-		return "no iteration count behind the name"
+// result queues the values of one line.
+func (g *goSource) result(r *benchfmt.Result) {
+	e := g.entry(r)
+	if e == nil {
+		return
 	}
 	seconds := 0.0
-	for len(rest) > 0 {
-		var v goValue
-		v.printed, rest = goField(rest)
-		v.unit, rest = goField(rest)
-		value, ok := parseNumber(v.printed, 0)
-		if !ok {
-			return "no number where a measurement is expected"
+	for _, v := range r.Values {
+		if v.OrigUnit == "ns/op" {
+			seconds = v.OrigValue * float64(r.Iters) / 1e9
 		}
-		if len(v.unit) == 0 {
-			return "no unit behind the last measurement"
+	}
+	g.queue = g.queue[:0]
+	for _, v := range r.Values {
+		unit, value := v.Unit, v.Value
+		if v.OrigUnit != "" {
+			unit, value = v.OrigUnit, v.OrigValue
 		}
-		if string(v.unit) == "ns/op" && value > 0 && value*iterations < 1e27 {
-			seconds = value * iterations / 1e9
-		}
-		g.values = append(g.values, v)
-	}
-	if len(g.values) == 0 {
-		return "no measurement behind the iteration count"
-	}
-	if g.ended {
-		g.run++
-		g.ended = false
-	}
-	return g.series(name, seconds)
-}
-
-// series finds the series of the line's values and drops those that the filter
-// does not want.
-func (g *goSource) series(name []byte, seconds float64) (why string) {
-	e := g.entry(name)
-	if e == nil {
-		return "a name longer than 4096 bytes"
-	}
-	kept := g.values[:0]
-	for i, v := range g.values {
-		if i < len(e.series) && e.series[i].rawUnit == string(v.unit) {
-			v.s = e.series[i]
-		} else {
-			v.s = g.env.names.in(e, string(v.unit), g.better[string(v.unit)])
-		}
-		v.seconds = seconds
+		s := g.env.names.in(e, unit, g.better[unit])
 		if g.env.names.tooMany {
-			break
+			return
 		}
-		if !v.s.dropped {
-			kept = append(kept, v)
+		if !s.dropped {
+			g.queue = append(g.queue, goValue{s, value, max(seconds, 0)})
 		}
 	}
-	g.values = kept
-	return ""
 }
 
-func (g *goSource) entry(name []byte) *entry {
-	g.key = append(append(append(g.key[:0], g.pkg...), '\n'), name...)
+func (g *goSource) entry(r *benchfmt.Result) *entry {
+	var pkg []byte
+	if i, ok := r.ConfigIndex("pkg"); ok {
+		pkg = r.Config[i].Value
+	}
+	g.key = append(append(append(g.key[:0], pkg...), '\n'), r.Name...)
 	if e := g.env.names.raw[string(g.key)]; e != nil {
 		return e
 	}
 	if g.env.opt.limit > 0 && len(g.key) > MaxName {
+		g.env.problems.add(g.lines.lines.n, g.lines.line, "a name longer than 4096 bytes")
 		return nil
 	}
-	if len(name) == 0 {
-		name = benchmarkWord
+	name := string(r.Name)
+	if name == "" {
+		name = "Benchmark"
 	}
-	var e *entry
-	if len(g.pkg) > 0 {
-		e = g.env.names.entry(string(g.pkg), string(name))
-	} else {
-		e = g.env.names.entry(string(name), "")
+	e := g.env.names.entry(name, "")
+	if len(pkg) > 0 {
+		e = g.env.names.entry(string(pkg), name)
 	}
 	g.env.names.remember(g.key, e)
 	return e
 }
 
-// goField cuts the first word off x and the white space behind it.
-func goField(x []byte) (field, rest []byte) {
-	i := 0
-	for i < len(x) && !goSpace(x[i]) {
-		i++
-	}
-	j := i
-	for j < len(x) && goSpace(x[j]) {
-		j++
-	}
-	return x[:i], x[j:]
+// goResultLines is the filter before golang.org/x/perf's reader: that one stops at a
+// line of 64 KiB and keeps every "key: value" that a test may log. Only lines
+// that it must see pass, one a Read, so that the present line is known when it
+// finds fault with it.
+type goResultLines struct {
+	env   *env
+	lines *lineReader
+	line  []byte // the present line
+	out   []byte // what is left of it to read
+	err   error
+	run   int // counts the runs of test binaries
+	ended bool
+	units int
 }
 
-func goSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+// Bounds of what passes to golang.org/x/perf's reader.
+const (
+	maxGoLine = 60_000
+	maxGoUnit = 1000
+)
+
+func (l *goResultLines) Read(p []byte) (int, error) {
+	for len(l.out) == 0 {
+		line, long, err := l.lines.scan()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				l.err = err
+			}
+			return 0, io.EOF
+		}
+		if l.wants(line, long) {
+			l.line = append(l.line[:0], line...)
+			l.out = append(l.line, '\n')
+			l.line = l.out[:len(line)]
+		}
+	}
+	n := copy(p, l.out)
+	l.out = l.out[n:]
+	return n, nil
+}
+
+func (l *goResultLines) wants(line []byte, long bool) bool {
+	long = long || len(line) > maxGoLine
+	switch {
+	case len(line) == 0:
+		return false
+	case bytes.HasPrefix(line, benchmarkWord):
+		if c := line[len(benchmarkWord):]; len(c) > 0 && ('a' <= c[0] && c[0] <= 'z' || c[0] == ':') {
+			return false // "Benchmarking …" is talk
+		}
+		if long {
+			l.env.problems.add(l.lines.n, line, "a result longer than 60,000 bytes")
+		}
+		l.begin()
+		return !long
+	case bytes.HasPrefix(line, pkgWord) && len(line) <= MaxName:
+		return true
+	case bytes.HasPrefix(line, []byte("goos: ")), bytes.HasPrefix(line, []byte("PASS")),
+		bytes.HasPrefix(line, []byte("FAIL")), bytes.HasPrefix(line, []byte("ok  \t")):
+		l.ended = true
+	case bytes.HasPrefix(line, []byte("Unit ")) && len(line) <= maxGoUnit && l.units < maxGoUnit && bytes.IndexByte(line, '=') >= 0:
+		l.units++
+		return true
+	}
+	return false
+}
+
+// begin notes a benchmark line: the first one behind an end starts a run.
+func (l *goResultLines) begin() {
+	if l.ended {
+		l.run++
+		l.ended = false
+	}
+}

@@ -97,14 +97,14 @@ func TestGoLinesInAllTheirShapes(t *testing.T) {
 		{"a unit that is no UTF-8", "BenchmarkA 1 5 ns/o\x88\n", []string{"A 5 ns/o\uFFFD lower"}, nil},
 		{"talk", "Benchmarking is fun: 5\nBenchmark: 7 x\nBenchmarks 1 5 ns/op\nUnit of work\n", nil, nil},
 		{"a log line inside a result", "BenchmarkA-8 \twarm\n   10\t 5 ns/op\n", nil,
-			[]string{`line 1: no iteration count behind the name: "BenchmarkA-8 \twarm"`}},
+			[]string{`line 1: parsing iteration count: invalid syntax: "BenchmarkA-8 \twarm"`}},
 		{"cut off", "BenchmarkA-8 10\nBenchmarkA-8 10 5\nBenchmarkA-8 10 x ns/op\nBenchmarkA-8 1.5 3 ns/op", nil, []string{
-			`line 1: no measurement behind the iteration count: "BenchmarkA-8 10"`,
-			`line 2: no unit behind the last measurement: "BenchmarkA-8 10 5"`,
-			`line 3: no number where a measurement is expected: "BenchmarkA-8 10 x ns/op"`,
-			`line 4: no iteration count behind the name: "BenchmarkA-8 1.5 3 ns/op"`}},
+			`line 1: missing measurements: "BenchmarkA-8 10"`,
+			`line 2: missing units: "BenchmarkA-8 10 5"`,
+			`line 3: parsing measurement: invalid syntax: "BenchmarkA-8 10 x ns/op"`,
+			`line 4: parsing iteration count: invalid syntax: "BenchmarkA-8 1.5 3 ns/op"`}},
 		{"a long result", "BenchmarkA 1 5 ns/op" + strings.Repeat(" 1 x", 20000) + "\n", nil,
-			[]string{`line 1: a result longer than 64 KiB: "` + ("BenchmarkA 1 5 ns/op" + strings.Repeat(" 1 x", 20000))[:200] + `…"`}},
+			[]string{`line 1: a result longer than 60,000 bytes: "` + ("BenchmarkA 1 5 ns/op" + strings.Repeat(" 1 x", 20000))[:200] + `…"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			recs, rd := readAll(t, strings.NewReader(c.in), goText)
