@@ -137,7 +137,7 @@ func (r *Report) judge(row *Row, earlier []Attempt, within bool) {
 	if row.OnlyOn != "" {
 		row.Verdict = stats.NoVerdict
 	}
-	row.Words = verdictLabel(row.Verdict, by, row.Unit, r.Design.Margin)
+	row.Words = VerdictWords(row.Verdict, by, row.Unit, r.Design.Margin)
 	row.sentence = verdictSentence(row.Verdict, by, row.Unit, r.Design.Margin)
 	row.Why = whyOf(row)
 	for _, w := range row.Stat.Warnings {

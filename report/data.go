@@ -114,6 +114,8 @@ const maxQuoted = 5
 type Collector struct {
 	data    Data
 	index   map[seriesID]*Series
+	last    seriesID // of the sample before, which is often of the same series
+	lastOf  *Series
 	losses  map[Loss]int // the countable part of a loss, to its place in data.Losses
 	cases   map[caseID]*progress
 	seen    map[recordID]struct{}
@@ -159,7 +161,10 @@ func (c *Collector) Add(side job.SideName, s job.Sample, pair int) {
 
 func (c *Collector) add(suite, cas string, side job.SideName, s job.Sample, pair int) *Series {
 	id := seriesID{suite, cas, Key{s.Benchmark, s.Config, s.Unit}}
-	series := c.index[id]
+	series := c.lastOf
+	if series == nil || id != c.last {
+		series = c.index[id]
+	}
 	if series == nil {
 		// The strings may be parts of a large line or message; the copies let it go.
 		id = seriesID{strings.Clone(suite), strings.Clone(cas),
@@ -168,6 +173,7 @@ func (c *Collector) add(suite, cas string, side job.SideName, s job.Sample, pair
 		c.index[id] = series
 		c.data.Series = append(c.data.Series, series)
 	}
+	c.last, c.lastOf = id, series
 	if series.Better == "" {
 		series.Better = s.Better
 	}

@@ -15,7 +15,8 @@ import (
 // rows sorted bytewise. Three things differ. Where a t-test would stop compare.R
 // for lack of spread, the row has NA. The name has the unit, where it is not
 // Node's ops/s. And a change is printed under the heading "improvement" whatever
-// the unit, as it is there.
+// the unit, as it is there. The figures of an adaptive comparison are those of
+// its last completed look, and the note says so.
 func (r *Report) Text(w io.Writer) error {
 	rows := slices.Clone(r.Rows)
 	names := make(map[*Row]string, len(rows))
@@ -26,7 +27,7 @@ func (r *Report) Text(w io.Writer) error {
 	frame := dataFrame{head: textHead}
 	for _, row := range rows {
 		frame.names = append(frame.names, rEscape(names[row]))
-		frame.cells = append(frame.cells, row.textCells())
+		frame.cells = append(frame.cells, row.textCells(r.Design.Adaptive()))
 	}
 	if len(rows) > 0 {
 		if err := frame.print(w); err != nil {
@@ -34,8 +35,17 @@ func (r *Report) Text(w io.Writer) error {
 		}
 	}
 	n := float64(len(rows))
-	if _, err := fmt.Fprintf(w, textNote, len(rows), n*.05, n*.01, n*.001); err != nil {
+	expect := "expect"
+	if r.Design.Adaptive() {
+		expect = "expect at most"
+	}
+	if _, err := fmt.Fprintf(w, textNote, len(rows), expect, n*.05, n*.01, n*.001); err != nil {
 		return fmt.Errorf("write the note: %w", err)
+	}
+	if r.Design.Adaptive() {
+		if _, err := io.WriteString(w, adaptiveNote); err != nil {
+			return fmt.Errorf("write the note: %w", err)
+		}
 	}
 	return nil
 }
@@ -46,10 +56,16 @@ var textHead = []string{"confidence", "improvement", "accuracy (*)", "(**)", "(*
 const textNote = `
 Be aware that when doing many comparisons the risk of a false-positive
 result increases. In this case, there are %d comparisons, you can thus
-expect the following amount of false-positive results:
+%s the following amount of false-positive results:
   %.2f false positives, when considering a   5%% risk acceptance (*, **, ***),
   %.2f false positives, when considering a   1%% risk acceptance (**, ***),
   %.2f false positives, when considering a 0.1%% risk acceptance (***)
+`
+
+// adaptiveNote says what sets the figures of an adaptive comparison apart from
+// compare.R's, which would be too sure of them.
+const adaptiveNote = `
+Confidence and accuracy are paired and adjusted for the looks.
 `
 
 // textName is the row's name as compare.R makes it from our CSV: with a space
@@ -70,9 +86,12 @@ func (k Key) nodeConfig() string {
 	return strings.TrimSpace(k.Config + " [" + k.Unit + "]")
 }
 
-func (row *Row) textCells() []string {
-	if row.printed != nil {
+func (row *Row) textCells(adaptive bool) []string {
+	switch {
+	case row.printed != nil:
 		return row.printedCells()
+	case adaptive:
+		return row.adaptiveCells()
 	}
 	t := stats.WelchTable(row.series.Old.Value, row.series.New.Value)
 	cells := []string{notAvailable, rNumber(t.Change*100) + " %", notAvailable, notAvailable, notAvailable}
@@ -81,6 +100,20 @@ func (row *Row) textCells() []string {
 		for i, a := range t.Accuracy {
 			// compare.R divides by the old mean, not by its absolute value.
 			cells[2+i] = "±" + rNumber(math.Copysign(a, t.OldMean)*100) + "%"
+		}
+	}
+	return cells
+}
+
+// adaptiveCells are those of the last completed look. compare.R's test on all
+// samples would not know that the samples decided how many there are.
+func (row *Row) adaptiveCells() []string {
+	c := row.Stat
+	cells := []string{notAvailable, rNumber(c.Change*100) + " %", notAvailable, notAvailable, notAvailable}
+	if !math.IsNaN(c.Accuracy[0]) {
+		cells[0] = c.Stars
+		for i, a := range c.Accuracy {
+			cells[2+i] = "±" + rNumber(a*100) + "%"
 		}
 	}
 	return cells

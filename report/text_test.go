@@ -102,3 +102,28 @@ func TestTextReproducesEveryPublishedTableOfNode(t *testing.T) {
 		t.Errorf("%d published rows were compared, want 141", total)
 	}
 }
+
+func TestTheTextOfAnAdaptiveComparisonIsAdjustedForItsLooks(t *testing.T) {
+	c := report.NewCollector()
+	for i := range 10 { // a shift of about 2.6 standard errors after 8 pairs: one star for Welch, none for the first look
+		noise := float64(i*7%10) - 4.5
+		for side, value := range map[job.SideName]float64{job.Old: 1000 + 10*noise, job.New: 1037 + 10*float64(i*3%10) - 45} {
+			c.Add(side, job.Sample{Benchmark: "a", Unit: "ops/s", Better: job.Higher, Value: value}, i)
+		}
+	}
+	d := c.Data()
+	fixed := textOf(t, analyse(t, d, report.Options{}))
+	looked := analyse(t, d, report.Options{Looks: []int{8, 15, 100}})
+	adaptive := textOf(t, looked)
+	if !strings.Contains(fixed, "* ") || strings.Contains(fixed, "looks") {
+		t.Fatalf("the fixed table has no star:\n%s", fixed)
+	}
+	line := strings.Split(adaptive, "\n")[1]
+	want := "±" + strconv.FormatFloat(100*looked.Rows[0].Stat.Accuracy[0], 'f', 2, 64) + "%"
+	if strings.Contains(line, "*") || !strings.Contains(line, want) {
+		t.Errorf("want no star and %s:\n%s", want, adaptive)
+	}
+	if !strings.Contains(adaptive, "expect at most the following") || !strings.Contains(adaptive, "paired and adjusted for the looks") {
+		t.Errorf("the note does not tell:\n%s", adaptive)
+	}
+}

@@ -25,8 +25,9 @@ func adjectivesFor(unit string) adjectives {
 	return adjectives{"better", "worse"}
 }
 
-// verdictLabel is the verdict for a column of a table: a few words.
-func verdictLabel(v stats.Verdict, by stats.Beyond, unit string, margin float64) string {
+// VerdictWords is the verdict on a benchmark of that unit in a few words, for a
+// column of a table.
+func VerdictWords(v stats.Verdict, by stats.Beyond, unit string, margin float64) string {
 	a, m := adjectivesFor(unit), exactPercent(margin)
 	switch v {
 	case stats.Faster:
@@ -202,6 +203,10 @@ func whyOf(row *Row) string {
 	switch {
 	case row.OnlyOn != "":
 		return "only in " + string(row.OnlyOn)
+	case row.printed != nil && c.Reason != stats.ReasonRounded:
+		return "" // the samples are gone, and the runs need not be known
+	case row.printed != nil:
+		return "the printed figures are rounded too far"
 	case c.Old.N == 0 && c.New.N == 0:
 		return "no usable data"
 	case c.Old.N == 0 || c.New.N == 0:
@@ -210,8 +215,6 @@ func whyOf(row *Row) string {
 			side = job.New
 		}
 		return "no usable data in " + string(side)
-	case c.Reason == stats.ReasonRounded:
-		parts = append(parts, "the printed figures are rounded too far")
 	case c.Identical && n > 1:
 		parts = append(parts, fmt.Sprintf("identical in all %d runs", n))
 	case c.Exact:

@@ -148,7 +148,7 @@ func (b baseCache) shrink(limit int64) error {
 		if err != nil {
 			return fmt.Errorf("read the cache of builds: %w", err)
 		}
-		size, err := strconv.ParseInt(strings.TrimSpace(hostFile(path, cachedSize)), 10, 64)
+		size, err := strconv.ParseInt(strings.TrimSpace(hostFile(os.DirFS(path), cachedSize)), 10, 64)
 		if _, treeErr := os.Stat(filepath.Join(path, cachedTree)); err != nil || treeErr != nil {
 			size = limit + 1 // broken: the first to go
 			info = nil

@@ -177,6 +177,9 @@ func TestTwoCommitsAreBuiltAndMeasured(t *testing.T) {
 	if o.Host.Kernel == "" || o.Host.Cores < 1 || o.Host.CPU == "" || !strings.HasPrefix(o.Host.Sandbox, "bubblewrap") {
 		t.Errorf("host: %+v", o.Host)
 	}
+	if w := strings.Join(o.Host.Warn, "\n"); !strings.Contains(w, "benchmarks run on any CPU, the runner's too; to mend it: name their CPUs") {
+		t.Errorf("the report's warnings of the machine: %s", w)
+	}
 	if got := fmt.Sprint(c.phases); got != "[fetch build base build head measure]" {
 		t.Errorf("phases: %s", got)
 	}

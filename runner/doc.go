@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/fitness"
 	"github.com/prbench/prbench/runner/measure"
 	"github.com/prbench/prbench/runner/proxy"
 	"github.com/prbench/prbench/runner/sandbox"
@@ -93,6 +94,7 @@ func (e *execution) write(ctx context.Context, plan source.Plan, side job.SideNa
 
 // buildAndMeasure does the rest of the work on written sides.
 func (e *execution) buildAndMeasure(ctx context.Context, plan source.Plan) job.Outcome {
+	watch := fitness.NewWatch(fitness.Here(e.box.Facts().Pinned))
 	for _, side := range []job.SideName{job.Old, job.New} {
 		if out := e.build(ctx, plan, side); out != nil {
 			return e.complete(*out)
@@ -103,14 +105,14 @@ func (e *execution) buildAndMeasure(ctx context.Context, plan source.Plan) job.O
 		return e.complete(job.Outcome{Kind: job.Fault, Text: "make the folder of the runs: " + err.Error()})
 	}
 	e.phase(job.PhaseMeasure)
-	before := takeReading(hostRoot)
+	watch.Measure()
 	out, err := measure.Run(ctx, measure.Options{Exec: e.box, Old: e.tree(job.Old), New: e.tree(job.New), Dir: dir,
-		Spec: e.spec, Sink: e.sink, Progress: e.progress, Attempt: e.attempt, Looked: e.looked})
+		Spec: e.spec, Sink: func(r job.Run) error { watch.Ran(r); return e.sink(r) }, Progress: e.progress, Attempt: e.attempt, Looked: e.looked})
 	if err != nil {
 		out = job.Outcome{Kind: job.Fault, Text: err.Error()}
 	}
 	out.Host = hostFacts(hostRoot, e.name, e.box.Facts())
-	out.Host.Unfit, out.Host.Warn = judge(append(Fitness(), before.since(takeReading(hostRoot))...))
+	out.Host.Unfit, out.Host.Warn = fitness.Judge(watch.End())
 	return e.complete(out)
 }
 

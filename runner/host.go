@@ -2,8 +2,8 @@ package runner
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -12,10 +12,10 @@ import (
 )
 
 // hostRoot is where the kernel's files are read from.
-const hostRoot = "/"
+var hostRoot = os.DirFS("/")
 
 // hostFacts describes the machine.
-func hostFacts(root, name string, f sandbox.Facts) job.Host {
+func hostFacts(root fs.FS, name string, f sandbox.Facts) job.Host {
 	return job.Host{
 		Name:    name,
 		CPU:     cpuModel(hostFile(root, "proc/cpuinfo")),
@@ -27,8 +27,8 @@ func hostFacts(root, name string, f sandbox.Facts) job.Host {
 }
 
 // hostFile gives a file of the machine, empty where there is none.
-func hostFile(root, name string) string {
-	data, err := os.ReadFile(filepath.Join(root, name))
+func hostFile(root fs.FS, name string) string {
+	data, err := fs.ReadFile(root, name)
 	if err != nil {
 		return ""
 	}

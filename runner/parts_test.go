@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/sandbox"
 )
 
 // put writes files below dir, by name.
@@ -124,68 +128,6 @@ func TestTheCacheOfBuildsStaysWithinItsLimit(t *testing.T) {
 	}
 }
 
-// states gives "name=state" of the checks.
-func states(checks []Check) string {
-	var s []string
-	for _, c := range checks {
-		s = append(s, c.Name+"="+string(c.State))
-	}
-	slices.Sort(s)
-	return strings.Join(s, " ")
-}
-
-func TestAMachinesFitnessIsReadFromTheKernel(t *testing.T) {
-	const cpus = "sys/devices/system/cpu/"
-	good, bad := t.TempDir(), t.TempDir()
-	put(t, good, map[string]string{
-		cpus + "cpu0/cpufreq/scaling_governor": "performance\n", cpus + "intel_pstate/no_turbo": "1\n", cpus + "smt/active": "0\n",
-		"proc/loadavg": "0.50 0.4 0.3 1/100 1\n", "proc/sys/kernel/randomize_va_space": "2\n"})
-	put(t, bad, map[string]string{
-		cpus + "cpu0/cpufreq/scaling_governor": "performance\n", cpus + "cpu1/cpufreq/scaling_governor": "powersave\n",
-		cpus + "cpufreq/boost": "1\n", cpus + "smt/active": "1\n",
-		"proc/loadavg": "9.50 0.4 0.3 1/100 1\n", "proc/sys/kernel/randomize_va_space": "0\n"})
-	for root, want := range map[string]string{
-		good:        "aslr=ok governor=ok load=ok smt=ok turbo=ok",
-		bad:         "aslr=unfit governor=warn load=warn smt=warn turbo=warn",
-		t.TempDir(): "aslr=unknown governor=unknown load=unknown smt=unknown turbo=unknown",
-	} {
-		if got := states(fitness(root, 2)); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-	unfit, warn := judge(fitness(bad, 2))
-	if len(unfit) != 1 || len(warn) != 4 || !strings.Contains(strings.Join(warn, "\n"), "powersave") {
-		t.Errorf("unfit %q, warn %q", unfit, warn)
-	}
-}
-
-func TestWhatHappenedWhileAJobWasMeasuredIsTold(t *testing.T) {
-	const throttle = "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	at := func(steal, swap, throttled int) reading {
-		dir := t.TempDir()
-		put(t, dir, map[string]string{
-			"proc/stat":   fmt.Sprintf("cpu  %d 0 0 0 0 0 0 %d 0 0\ncpu0 1 2 3\n", 1000*(1+min(steal, 1))-steal, steal),
-			"proc/vmstat": fmt.Sprintf("pgpgin 5\npswpin %d\n", swap), throttle: fmt.Sprintf("%d\n", throttled)})
-		return takeReading(dir)
-	}
-	before := at(0, 3, 7)
-	for _, c := range []struct {
-		after reading
-		want  string
-	}{
-		{at(1, 3, 7), "steal=ok"},
-		{at(20, 3, 7), "steal=warn"},
-		{at(100, 4, 8), "steal=unfit swap=warn throttling=unfit"},
-	} {
-		if got := states(before.since(c.after)); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
-	}
-	if got := (reading{}).since(reading{}); len(got) != 0 {
-		t.Errorf("a machine that tells nothing: %v", got)
-	}
-}
-
 func TestTheSpoolDeliversInOrderAndToTheEnd(t *testing.T) {
 	var got []int
 	s, err := newSpool(t.Context(), filepath.Join(t.TempDir(), "records"), func(_ context.Context, r job.Run) error {
@@ -237,5 +179,22 @@ func TestASpoolEndsWithItsContext(t *testing.T) {
 	cancel()
 	if err := s.close(); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAMachineIsDescribedByWhatItsKernelTells(t *testing.T) {
+	files := fstest.MapFS{
+		"proc/cpuinfo":              {Data: []byte("processor\t: 0\nmodel name\t: Example  CPU @ 2.40GHz\n")},
+		"proc/sys/kernel/osrelease": {Data: []byte("6.1.0-18-amd64\n")},
+		"etc/os-release":            {Data: []byte("NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n")},
+	}
+	h := hostFacts(files, "bench-1", sandbox.Facts{Kind: sandbox.Bubblewrap, Version: "0.8.0", UID: 63636, Memory: "cgroup v2", Pids: "none"})
+	want := job.Host{Name: "bench-1", CPU: "Example CPU @ 2.40GHz", Cores: runtime.NumCPU(), Kernel: "6.1.0-18-amd64", OS: "Debian GNU/Linux 12",
+		Sandbox: "bubblewrap 0.8.0, uid 63636, memory by cgroup v2"}
+	if !reflect.DeepEqual(h, want) {
+		t.Errorf("got  %+v\nwant %+v", h, want)
+	}
+	if h := hostFacts(fstest.MapFS{}, "bench-1", sandbox.Facts{Kind: sandbox.None}); h.CPU != runtime.GOARCH || h.OS != runtime.GOOS || h.Sandbox != "none" {
+		t.Errorf("a machine that tells nothing: %+v", h)
 	}
 }

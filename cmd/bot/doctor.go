@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/prbench/prbench/internal/config"
-	"github.com/prbench/prbench/runner"
+	"github.com/prbench/prbench/runner/fitness"
 	"github.com/prbench/prbench/runner/sandbox"
 )
 
@@ -55,9 +55,12 @@ func printFacts(s stream, f sandbox.Facts) error {
 	if err == nil {
 		_, err = fmt.Fprintf(s.out, "\nHow fit it is for benchmarks:\n\n")
 	}
-	for _, c := range runner.Fitness() {
+	for _, c := range fitness.Here(f.Pinned).Look() {
 		if err == nil {
 			_, err = fmt.Fprintf(s.out, "  %-8s %-12s %s\n", c.State, c.Name, c.Text)
+		}
+		if err == nil && c.Advice != "" {
+			_, err = fmt.Fprintf(s.out, "  %-8s %-12s → %s\n", "", "", c.Advice)
 		}
 	}
 	return err

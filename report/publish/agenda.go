@@ -15,13 +15,14 @@ import (
 type agenda struct {
 	mu     sync.Mutex
 	due    map[job.ID]time.Time
-	busy   map[string]bool // by pull request
+	rest   map[job.ID]time.Time // after a failure: not before this
+	busy   map[string]bool      // by pull request
 	wake   chan struct{}
 	closed bool
 }
 
 func newAgenda() *agenda {
-	return &agenda{due: map[job.ID]time.Time{}, busy: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &agenda{due: map[job.ID]time.Time{}, rest: map[job.ID]time.Time{}, busy: map[string]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // pullOf is the part of a job's ID that its pull request shares.
@@ -30,9 +31,14 @@ func pullOf(id job.ID) string {
 	return s[:max(0, strings.LastIndexByte(s, '.'))]
 }
 
-// add asks for attention from a time on; an earlier time already set stays.
+// add asks for attention from a time on; an earlier time already set stays. A
+// job whose last try failed rests first, whatever changes: noting the failure is
+// a change itself.
 func (a *agenda) add(id job.ID, at time.Time) {
 	a.mu.Lock()
+	if rest := a.rest[id]; rest.After(at) {
+		at = rest
+	}
 	if old, ok := a.due[id]; !ok || at.Before(old) {
 		a.due[id] = at
 	}
@@ -100,13 +106,17 @@ func (a *agenda) take(now time.Time) (id job.ID, wait time.Duration, ok bool) {
 	return id, 0, true
 }
 
-// finished frees the job; with again > 0 it wants another look after that.
+// finished frees the job; with again > 0 its try failed, and it wants another
+// look after that, not earlier.
 func (a *agenda) finished(id job.ID, again time.Duration) {
 	a.mu.Lock()
 	delete(a.busy, pullOf(id))
+	delete(a.rest, id)
 	if again > 0 {
-		if _, ok := a.due[id]; !ok {
-			a.due[id] = time.Now().Add(again)
+		rest := time.Now().Add(again)
+		a.rest[id] = rest
+		if due, ok := a.due[id]; !ok || due.Before(rest) {
+			a.due[id] = rest
 		}
 	}
 	a.mu.Unlock()

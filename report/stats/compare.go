@@ -29,6 +29,9 @@ func (j *Judge) Compare(in Input) Comparison {
 // full, also what a report shows beside it.
 func (j *Judge) compare(in Input, full bool) (Comparison, usable) {
 	u := in.judged(j.design)
+	if full {
+		u.order()
+	}
 	c := absent()
 	c.Look, c.LookReached, c.Unjudged = u.look, u.reached, u.unjudged
 	c.LostOld, c.LostNew, c.WithinProcess = in.LostOld, in.LostNew, in.WithinProcess
@@ -66,7 +69,7 @@ func (c *Comparison) describe(in Input, u usable, old moments, full bool) {
 		c.Improvement = in.sigma() * c.Change
 	}
 	if full {
-		c.Tick = tick(u.old, u.new, in.Resolution/u.scale) * u.scale
+		c.Tick = u.tick(in.Resolution/u.scale) * u.scale
 	}
 	c.NoPercentage = old.mean <= 0 || math.IsNaN(c.Change)
 }
@@ -98,7 +101,7 @@ func (c *Comparison) compareSides(in Input, u usable, j *Judge, full bool) {
 		return
 	}
 	if smaller := math.Min(c.Old.SD, c.New.SD) / u.scale; !finerThan(u.old, u.new, smaller/0.6, in.Resolution/u.scale) {
-		if q := tick(u.old, u.new, in.Resolution/u.scale); smaller < 0.6*q {
+		if q := u.tick(in.Resolution / u.scale); smaller < 0.6*q {
 			ct.tick = q
 			c.LowResolution = true
 		}

@@ -30,12 +30,12 @@ func (c *Comparison) hint(in Input, u usable, d Design) {
 		return
 	}
 	judgedOld, judgedNew := in.window(in.Old, d, u), in.window(in.New, d, u)
-	first := c.hintOutliers(in, OldSide, judgedOld)
-	first = c.hintOutliers(in, NewSide, judgedNew) || first
+	first := c.hintOutliers(in, OldSide, judgedOld, in.ordered(judgedOld, u.orderedOld, u))
+	first = c.hintOutliers(in, NewSide, judgedNew, in.ordered(judgedNew, u.orderedNew, u)) || first
 	c.hintPairs(in, judgedOld, judgedNew, first)
 	if !c.LowResolution {
-		c.hintModes(OldSide, u.old, u.scale)
-		c.hintModes(NewSide, u.new, u.scale)
+		c.hintModes(OldSide, u.orderedOld, u.scale)
+		c.hintModes(NewSide, u.orderedNew, u.scale)
 	}
 	if ratio := math.Max(c.Old.SD, c.New.SD) / math.Min(c.Old.SD, c.New.SD); ratio > 2 && !math.IsInf(ratio, 1) {
 		side := OldSide
@@ -55,10 +55,21 @@ func (in Input) window(xs []float64, d Design, u usable) []float64 {
 	return xs
 }
 
+// ordered returns the usable samples among xs in order of size: those that
+// the comparison ordered already, where it worked on the very same.
+func (in Input) ordered(xs, known []float64, u usable) []float64 {
+	if u.scale == 1 && len(known) == len(xs) && len(u.unusableOld)+len(u.unusableNew) == 0 {
+		return known
+	}
+	good := keepIf(xs, in.good)
+	slices.Sort(good)
+	return good
+}
+
 // hintOutliers names the runs far from the median and reports whether the
 // first run is one of them.
-func (c *Comparison) hintOutliers(in Input, side Side, xs []float64) (first bool) {
-	middle, mad := medianAndMAD(keepIf(xs, in.good))
+func (c *Comparison) hintOutliers(in Input, side Side, xs, ordered []float64) (first bool) {
+	middle, mad := medianAndMAD(ordered)
 	if mad == 0 {
 		return false
 	}
@@ -90,7 +101,8 @@ func (c *Comparison) hintPairs(in Input, old, new []float64, firstNamed bool) {
 	if len(means) < MinRuns {
 		return
 	}
-	middle, mad := medianAndMAD(means)
+	trend, ordered := trendAndOrder(means)
+	middle, mad := medianAndMAD(ordered)
 	if slow := -in.sigma() * (means[0] - middle); firstUsable && !firstNamed && mad > 0 && slow > madLimit*mad {
 		c.warn(Warning{Code: WarnOutliers, Pairs: true, Runs: []int{1}, SlowFirst: true, Limit: madLimit})
 	}
@@ -98,8 +110,8 @@ func (c *Comparison) hintPairs(in Input, old, new []float64, firstNamed bool) {
 	if rho := lagOne(means); rho > limit {
 		c.warn(Warning{Code: WarnAutocorrelation, Pairs: true, Value: rho, Limit: limit})
 	}
-	if p := kendallTrend(means); p < 0.01 {
-		c.warn(Warning{Code: WarnDrift, Pairs: true, Value: p, Limit: 0.01})
+	if trend < 0.01 {
+		c.warn(Warning{Code: WarnDrift, Pairs: true, Value: trend, Limit: 0.01})
 	}
 }
 
@@ -113,24 +125,45 @@ func keepIf(xs []float64, keep func(float64) bool) []float64 {
 	return out
 }
 
-// median returns the middle of the samples, which it sorts.
-func median(xs []float64) float64 {
-	slices.Sort(xs)
-	n := len(xs)
-	if n%2 == 1 {
-		return xs[n/2]
+// medianAndMAD returns the median of ordered samples and the median absolute
+// deviation from it.
+func medianAndMAD(ordered []float64) (middle, mad float64) {
+	n := len(ordered)
+	if n == 0 {
+		return math.NaN(), math.NaN()
 	}
-	return xs[n/2-1]/2 + xs[n/2]/2
+	middle = mid(ordered[(n-1)/2], ordered[n/2])
+	// The deviations rise to either side of the median: they are merged up to
+	// their own middle.
+	below := n / 2
+	for below > 0 && ordered[below-1] > middle {
+		below--
+	}
+	above := below
+	below--
+	var last, before float64
+	for range n/2 + 1 {
+		before = last
+		if above == n || below >= 0 && middle-ordered[below] <= ordered[above]-middle {
+			last = middle - ordered[below]
+			below--
+		} else {
+			last = ordered[above] - middle
+			above++
+		}
+	}
+	if n%2 == 1 {
+		return middle, last
+	}
+	return middle, mid(before, last)
 }
 
-// medianAndMAD returns the median and the median absolute deviation from it.
-func medianAndMAD(xs []float64) (middle, mad float64) {
-	middle = median(slices.Clone(xs))
-	far := make([]float64, len(xs))
-	for i, x := range xs {
-		far[i] = math.Abs(x - middle)
+// mid is the mean of two values, without overflow.
+func mid(a, b float64) float64 {
+	if a == b {
+		return a
 	}
-	return middle, median(far)
+	return a/2 + b/2
 }
 
 // lagOne is the first autocorrelation; 0 where nothing varies.
@@ -152,8 +185,15 @@ func lagOne(xs []float64) float64 {
 // with time, by its normal approximation with corrections for continuity and
 // for ties.
 func kendallTrend(xs []float64) float64 {
+	p, _ := trendAndOrder(xs)
+	return p
+}
+
+// trendAndOrder is kendallTrend, and gives the samples in order of size too,
+// which it has to make.
+func trendAndOrder(xs []float64) (p float64, sorted []float64) {
 	n := float64(len(xs))
-	sorted := slices.Clone(xs)
+	sorted = slices.Clone(xs)
 	falls := countFalls(sorted, make([]float64, len(xs)))
 	variance, ties := n*(n-1)*(2*n+5), 0.0
 	for i := 0; i < len(sorted); {
@@ -167,11 +207,11 @@ func kendallTrend(xs []float64) float64 {
 		i = j
 	}
 	if variance <= 0 {
-		return 1
+		return 1, sorted
 	}
 	s := n*(n-1)/2 - ties - 2*falls
 	z := math.Max(0, math.Abs(s)-1) / math.Sqrt(variance/18)
-	return 2 * normalUpper(z)
+	return 2 * normalUpper(z), sorted
 }
 
 // countFalls sorts xs by merging, with a buffer of the same length, and

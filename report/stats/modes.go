@@ -1,20 +1,29 @@
 package stats
 
-import (
-	"math"
-	"slices"
+import "math"
+
+// Two modes are told where their gain in BIC is above minGain, their means are
+// more than minSeparation standard deviations apart, and the smaller holds at
+// least the share minWeight of the runs.
+const (
+	minModeSamples = 8
+	minGain        = 10
+	minSeparation  = 3
+	minWeight      = 0.10
 )
 
 // hintModes warns where two normal populations on the log scale describe one
-// side far better than one does.
-func (c *Comparison) hintModes(side Side, xs []float64, scale float64) {
-	const minSamples, minGain, minSeparation, minWeight = 8, 10, 3, 0.10
-	if len(xs) < minSamples || slices.Min(xs) <= 0 {
+// side, in order of size, far better than one does.
+func (c *Comparison) hintModes(side Side, ordered []float64, scale float64) {
+	if len(ordered) < minModeSamples || ordered[0] <= 0 {
 		return
 	}
-	logs := make([]float64, len(xs))
-	for i, x := range xs {
+	logs := make([]float64, len(ordered))
+	for i, x := range ordered {
 		logs[i] = math.Log(x)
+	}
+	if !mayHaveTwoModes(logs) {
+		return
 	}
 	m, ok := twoModes(logs)
 	if !ok {
@@ -29,6 +38,49 @@ func (c *Comparison) hintModes(side Side, xs []float64, scale float64) {
 	}
 }
 
+// mayHaveTwoModes is false where no fit of two modes to the ordered samples can
+// come out as minSeparation and minWeight ask, which saves the fit of nearly
+// all samples that have one.
+//
+// A fit by expectation and maximisation keeps the variance: with w the weight
+// of the low mode, v = w(1−w), D the distance of the means and s the spread,
+// total = s² + v·D². D > 3s is therefore v·D² > total·9v/(1+9v). And v·D is the
+// mean deviation, over all samples, of those in the low mode, which is largest
+// where they are the lowest w·n, each wholly: a sum that is known for every w.
+func mayHaveTwoModes(ordered []float64) bool {
+	n := float64(len(ordered))
+	one := momentsOf(ordered)
+	total := one.ss / n
+	sum := 0.0 // mean deviation of the samples so far
+	for i, x := range ordered {
+		w, step := float64(i)/n, (x-one.mean)/n
+		if mayPart(w, w+1/n, sum, sum+step, total) {
+			// Between two samples the sum is a straight line: look more closely.
+			const parts = 8
+			for part := range parts {
+				a, b := float64(part)/parts, float64(part+1)/parts
+				if mayPart(w+a/n, w+b/n, sum+a*step, sum+b*step, total) {
+					return true
+				}
+			}
+		}
+		sum += step
+	}
+	return false
+}
+
+// mayPart tells whether weights from low to high, with the largest mean
+// deviations from one end to the other, reach what mayHaveTwoModes asks.
+func mayPart(low, high, from, to, total float64) bool {
+	const apart = minSeparation * minSeparation
+	if high < minWeight || low > 1-minWeight {
+		return false
+	}
+	most := max(math.Abs(from), math.Abs(to))
+	v := min(low*(1-low), high*(1-high))
+	return most*most*(1+apart*v)*(1+1e-9) >= apart*v*v*total
+}
+
 // mixture is two normal populations of one spread.
 type mixture struct {
 	low, high, sd float64
@@ -37,10 +89,9 @@ type mixture struct {
 }
 
 // twoModes fits the mixture by expectation and maximisation, from the best
-// split in two that leaves a tenth on either side. It is false where the
-// samples do not vary.
+// split in two of the ordered samples that leaves a tenth on either side. It
+// is false where the samples do not vary.
 func twoModes(xs []float64) (mixture, bool) {
-	xs = slices.Sorted(slices.Values(xs))
 	n := float64(len(xs))
 	one := momentsOf(xs)
 	if one.ss == 0 {

@@ -13,6 +13,16 @@ type usable struct {
 
 	unusableOld, unusableNew []int // 1-based runs
 	look, reached, unjudged  int
+
+	// The same samples in order of size, once order has been called: sorting is
+	// what a comparison takes longest for.
+	orderedOld, orderedNew []float64
+}
+
+func (u *usable) order() {
+	u.orderedOld, u.orderedNew = slices.Clone(u.old), slices.Clone(u.new)
+	slices.Sort(u.orderedOld)
+	slices.Sort(u.orderedNew)
 }
 
 // attempted returns the number of pairs that were attempted. A benchmark that
@@ -119,14 +129,23 @@ func finerThan(old, new []float64, limit, resolution float64) bool {
 
 // tick returns the step of the values: the larger of the printed resolution
 // and the smallest gap between two of them. NaN where neither is known.
-func tick(old, new []float64, resolution float64) float64 {
-	all := slices.Concat(old, new)
-	slices.Sort(all)
-	gap := math.Inf(1)
-	for i := 1; i < len(all); i++ {
-		if d := all[i] - all[i-1]; d > 0 {
-			gap = math.Min(gap, d)
+func (u usable) tick(resolution float64) float64 {
+	if u.orderedOld == nil {
+		u.order()
+	}
+	a, b := u.orderedOld, u.orderedNew
+	gap, last := math.Inf(1), math.NaN()
+	for len(a)+len(b) > 0 {
+		from := &a
+		if len(a) == 0 || len(b) > 0 && b[0] < a[0] {
+			from = &b
 		}
+		x := (*from)[0]
+		*from = (*from)[1:]
+		if d := x - last; d > 0 && d < gap {
+			gap = d
+		}
+		last = x
 	}
 	if math.IsInf(gap, 1) {
 		gap = 0

@@ -121,6 +121,9 @@ func TestPayloadsArePinnedToTheirCPUsAndTheRunnerIsNot(t *testing.T) {
 		if o := run(t, s, Command{Argv: shell(script)}); string(o.Stdout) != last+"\n" {
 			t.Errorf("%s: CPUs allowed %q, expected %s", s.Facts().CPUs, o.Stdout, last)
 		}
+		if p := s.Facts().Pinned; len(p) != 1 || p[0] != runtime.NumCPU()-1 {
+			t.Errorf("the facts tell of CPUs %v", p)
+		}
 	})
 	tasks, err := filepath.Glob("/proc/self/task/*/status")
 	if err != nil {

@@ -62,6 +62,8 @@ type Facts struct {
 	// Memory, Pids and CPUs tell what enforces the limit: "cgroup v2", "cgroup v1", "rlimit", "affinity" (a payload can undo it), or
 	// "none" where it is not set or the system has nothing.
 	Memory, Pids, CPUs string
+	// Pinned are the CPUs that payloads are pinned to; none: they run on all.
+	Pinned []int
 	// Notes are sentences about what is weaker than it could be, and why.
 	Notes []string
 }
@@ -70,6 +72,7 @@ type Facts struct {
 func (s *Sandbox) Facts() Facts {
 	f := s.facts
 	f.Notes = append([]string(nil), f.Notes...)
+	f.Pinned = append([]int(nil), s.cpus...)
 	return f
 }
 
