@@ -23,3 +23,13 @@ func (s *Series) Input(exact map[string]bool) stats.Input {
 func (v *Values) arrived() stats.Arrived {
 	return stats.Arrived{Values: v.Value, Pairs: v.Pair, Lost: v.Lost}
 }
+
+// Process identifies the command that prints the benchmark: series that have it
+// in common come from the same processes. Where a file of samples does not
+// tell, each series is taken to have processes of its own.
+func (s *Series) Process() string {
+	if s.suite == "" && s.Case == "" {
+		return s.Benchmark + "\x00" + s.Config
+	}
+	return s.suite + "\x00" + s.Case
+}

@@ -84,7 +84,7 @@ const (
 	extraFigures
 )
 
-// PowerOf simulates a scenario.
+// PowerOf simulates a scenario, in PowerReplicates(o) replicates or a few less.
 func PowerOf(s Scenario, o Options) (Power, error) {
 	if err := s.Validate(); err != nil {
 		return Power{}, err
@@ -111,6 +111,15 @@ func PowerOf(s Scenario, o Options) (Power, error) {
 	}
 	return p, nil
 }
+
+// PowerReplicates is how many replicates PowerOf runs in all, the search for
+// the detectable changes included.
+func PowerReplicates(o Options) int { return o.Replicates + 3*searchSteps*searchReplicates(o) }
+
+// searchSteps is how often the search for a detectable change is corrected.
+const searchSteps = 4
+
+func searchReplicates(o Options) int { return max(500, o.Replicates/4) }
 
 func (s Scenario) benchmark() benchmark {
 	b := benchmark{noise: Normal, cv: s.CV, correlation: s.Correlation, improvement: s.Effect, better: s.Better}
@@ -156,13 +165,13 @@ func follow(d stats.Design, b benchmark, o Options) []figure {
 // with the last standard error as its slope, so that a few corrections from
 // the formula of a fixed design settle it.
 func detectable(s Scenario, power float64, o Options) float64 {
-	o.Replicates = max(500, o.Replicates/4)
+	o.Replicates = searchReplicates(o)
 	b := s.benchmark()
 	se := s.relativeSE(b)
 	target := mathext.NormalQuantile(power)
 	faster := slices.Index(stats.Verdicts(), stats.Faster)
 	effect := (1.96 + target) * se
-	for range 4 {
+	for range searchSteps {
 		if effect >= 1 {
 			return math.NaN()
 		}

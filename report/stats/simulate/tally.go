@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Options say how much to simulate.
@@ -15,6 +16,10 @@ type Options struct {
 	// Progress, where it is set, is called by WriteTable before each claim with
 	// its number from 0.
 	Progress func(claim int)
+	// Tick, where it is set, is told of each number of replicates that is done,
+	// by several goroutines. Where it returns false the rest is left out, and the
+	// figures are of no use.
+	Tick func(replicates int) bool
 }
 
 // chunk is the number of replicates that share a random stream.
@@ -62,17 +67,25 @@ func tally(o Options, scenario uint64, figures int, worker func() func(rng *rand
 		workers = runtime.GOMAXPROCS(0)
 	}
 	todo := make(chan int)
+	var stopped atomic.Bool
 	var wait sync.WaitGroup
 	for range workers {
 		wait.Go(func() {
 			replicate := worker()
 			for c := range todo {
+				if stopped.Load() {
+					continue
+				}
+				n := min(chunk, o.Replicates-c*chunk)
 				rng := rand.New(rand.NewPCG(o.Seed^scenario*0x9e3779b97f4a7c15, uint64(c)))
 				part := make([]figure, figures)
-				for range min(chunk, o.Replicates-c*chunk) {
+				for range n {
 					replicate(rng, part)
 				}
 				parts[c] = part
+				if o.Tick != nil && !o.Tick(n) {
+					stopped.Store(true)
+				}
 			}
 		})
 	}
