@@ -244,7 +244,7 @@ func (row *Row) numberCells() []string {
 	if c.NoPercentage {
 		c.CV, c.Detectable[1] = math.NaN(), math.NaN()
 	}
-	return []string{Visible(showValue(c.Old, row.Unit)), Visible(showValue(c.New, row.Unit)), runs, short(c.CV), pValue(c.P), short(c.Detectable[1])}
+	return []string{Visible(showValue(c.Old, row.Unit)), Visible(showValue(c.New, row.Unit)), runs, Percent(c.CV), pValue(c.P), Percent(c.Detectable[1])}
 }
 
 // showValue is a side's mean with its standard deviation.
@@ -254,7 +254,7 @@ func showValue(s stats.Summary, unit string) string {
 	}
 	text := benchfmt.Show(s.Mean, unit, 5)
 	if s.CV > 0 && !math.IsInf(s.CV, 0) {
-		text += " ±" + short(s.CV)
+		text += " ±" + Percent(s.CV)
 	}
 	return text
 }

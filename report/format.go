@@ -38,10 +38,7 @@ func plusMinus(x float64) string {
 
 // Percent writes a fraction as a percentage as people say it: "2 %", "1.4 %",
 // "0.25 %"; NA where there is none.
-func Percent(x float64) string { return short(x) }
-
-// short is Percent.
-func short(x float64) string {
+func Percent(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return notAvailable
 	}

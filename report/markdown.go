@@ -142,10 +142,10 @@ func (r *Report) detectableText() string {
 	slices.Sort(likely)
 	mid := (len(likely) - 1) / 2
 	if len(likely) == 1 {
-		return fmt.Sprintf("This run could have detected a change of %s with even odds, of %s in 8 of 10 tries.", short(half[0]), short(likely[0]))
+		return fmt.Sprintf("This run could have detected a change of %s with even odds, of %s in 8 of 10 tries.", Percent(half[0]), Percent(likely[0]))
 	}
 	return fmt.Sprintf("This run could have detected a change of %s with even odds, of %s in 8 of 10 tries (the benchmark in the middle; the noisiest: %s).",
-		short(half[mid]), short(likely[mid]), short(likely[len(likely)-1]))
+		Percent(half[mid]), Percent(likely[mid]), Percent(likely[len(likely)-1]))
 }
 
 // outdated says that people look at an older commit's report.

@@ -94,7 +94,7 @@ func marginTicks(reach, margin float64) plot.ConstantTicks {
 	step := margin * math.Max(1, math.Ceil(reach/margin/6))
 	ticks := plot.ConstantTicks{{Value: 0, Label: "0"}}
 	for x := step; x <= reach; x += step {
-		label := strings.TrimSuffix(short(x), " %")
+		label := strings.TrimSuffix(Percent(x), " %")
 		ticks = append(ticks, plot.Tick{Value: 100 * x, Label: "+" + label}, plot.Tick{Value: -100 * x, Label: "-" + label})
 	}
 	return ticks

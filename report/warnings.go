@@ -75,7 +75,7 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 		return "measured on one side only" + onSide(w.Side)
 	case stats.WarnBimodal:
 		return fmt.Sprintf("the values%s fall into two groups, around %s and %s (%s of the runs in the smaller): two different things may have been measured",
-			onSide(w.Side), withUnit(w.Modes[0], row.Unit), withUnit(w.Modes[1], row.Unit), short(w.MinorWeight))
+			onSide(w.Side), withUnit(w.Modes[0], row.Unit), withUnit(w.Modes[1], row.Unit), Percent(w.MinorWeight))
 	case stats.WarnOutliers:
 		return outlierText(w)
 	case stats.WarnDrift:
@@ -87,7 +87,7 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 	case stats.WarnUnequalSpread:
 		return fmt.Sprintf("one side spreads %.1f times as widely as the other: with skewed values the error of the test can reach 8 %%", w.Value)
 	case stats.WarnLowResolution:
-		return fmt.Sprintf("the values come in steps of %s of the old mean, coarser than their spread: verdict and stars allow for one step", short(w.Value))
+		return fmt.Sprintf("the values come in steps of %s of the old mean, coarser than their spread: verdict and stars allow for one step", Percent(w.Value))
 	case stats.WarnIncomplete:
 		return lostText(c)
 	}
@@ -100,7 +100,7 @@ func varianceText(w stats.Warning, row *Row, margin float64) string {
 		return "variance too high for a verdict; " + whatWouldDo(w, row, margin)
 	}
 	text := fmt.Sprintf("variance too high: one run varies by %s (cv); a change of %s has even odds of a star up to a cv of %s, and a verdict is likely below a cv of %s",
-		short(w.Value), exactPercent(margin), short(w.EvenOdds), short(w.Limit))
+		Percent(w.Value), exactPercent(margin), Percent(w.EvenOdds), Percent(w.Limit))
 	return text + "; " + whatWouldDo(w, row, margin)
 }
 
@@ -252,7 +252,7 @@ func (r *Report) countWarned(code string) int {
 func repeatText(d stats.Design) string {
 	n := d.Attempt
 	return fmt.Sprintf("%d attempts; chance of any false star on an unchanged benchmark ≤ %s, for these two builds on this machine",
-		n, short(stats.FalseStarRisk(n, d.Alpha)))
+		n, Percent(stats.FalseStarRisk(n, d.Alpha)))
 }
 
 // lossesNamed is how many kinds of lost runs a warning names.
