@@ -70,10 +70,7 @@ func newWorld(t *testing.T, s worldSpec) *world {
 	}
 	w := &world{t: t, dir: t.TempDir(), listen: freeAddress(t), state: freeAddress(t),
 		flags: append([]string{"--pace", "-1ns", "--progress-every", "50ms"}, s.flags...)}
-	// The account that benchmarks run as passes through to their trees.
-	for dir := w.dir; dir != os.TempDir() && len(dir) > 1; dir = filepath.Dir(dir) {
-		w.ok(os.Chmod(dir, 0o711))
-	}
+	passable(t, w.dir)
 	var err error
 	w.Server, err = forgetest.New(forgetest.Options{Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }})
 	w.ok(err)
@@ -102,6 +99,16 @@ func newWorld(t *testing.T, s worldSpec) *world {
 		"github: {url: %q, app_id: %d, private_key_file: app.pem, webhook_secret_file: secret}\n"+
 		"state: {dir: state, listen: %q}\npools: {default: {repositories: [\"acme/*\"]}}\n", w.listen, w.APIURL(), w.app.ID, w.state))
 	return w
+}
+
+// passable lets the account that benchmarks run as pass through to their trees.
+func passable(t *testing.T, dir string) {
+	t.Helper()
+	for ; dir != os.TempDir() && len(dir) > 1; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (w *world) ok(err error) {
