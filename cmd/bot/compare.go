@@ -9,6 +9,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +19,7 @@ import (
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/runner"
+	"github.com/prbench/prbench/runner/measure"
 	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
@@ -36,7 +40,8 @@ func newCompare(s stream) *cobra.Command {
 		Use:   "compare --repo DIR --base REF --head REF [SUITE…]",
 		Short: "Compare two refs of a local repository, or the dirty tree, on this machine",
 		Long: "Builds the merge base of --base and --head, and --head, runs the suites' benchmarks of both in\n" +
-			"random-order pairs, each process in a sandbox of its own, and prints the table.\n" +
+			"random-order pairs, each process in a sandbox of its own, and prints the table. The runs end at planned\n" +
+			"looks, when each benchmark is resolved or more runs are futile; --runs N takes N runs a side instead.\n" +
 			"--head . is the tree as it is, with what is not committed. Ctrl-C keeps what was measured.",
 		RunE: func(cmd *cobra.Command, suites []string) error {
 			flags.Base, flags.SHA = "", "" // they name commits of a pull request
@@ -103,6 +108,7 @@ func compare(ctx context.Context, f compareFlags, flags config.JobFlags, suites 
 			return file.write(r)
 		},
 		Progress: bar.show,
+		Looked:   func(l measure.Look) { bar.looked(l, spec.Margin) },
 	})
 	bar.end()
 	err = errors.Join(err, file.close())
@@ -207,8 +213,11 @@ func (c finishedComparison) tell(ctx context.Context, s stream) error {
 	if err := writeReport(rep, c.write, c.out, s.out); err != nil {
 		return err
 	}
+	if c.format == "text" || c.format == "csv" {
+		_, _ = fmt.Fprintln(s.err, rep.Headline())
+	}
 	warn(rep, c.format, s.err)
-	_, _ = fmt.Fprintf(s.err, "samples: %s (again: bot report %s)\n", c.file.path, c.file.path)
+	_, _ = fmt.Fprintf(s.err, "samples: %s (again: bot report %s)\n", c.file.path, againArgs(c.spec, c.file.path))
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitFailed, fmt.Sprintf("stopped after %d runs; what was measured is above and in %s", c.file.count, c.file.path)}
@@ -216,4 +225,20 @@ func (c finishedComparison) tell(ctx context.Context, s stream) error {
 		return &exitError{code: exitGate}
 	}
 	return nil
+}
+
+// againArgs are the arguments of `bot report` that judge the samples by the
+// design that they were measured for.
+func againArgs(s job.Spec, path string) string {
+	var args []string
+	if s.Margin != job.DefaultMargin {
+		args = append(args, "--margin", strconv.FormatFloat(100*s.Margin, 'g', 10, 64)+"%")
+	}
+	if s.Runs == job.Adaptive {
+		args = append(args, "--runs", "adaptive")
+		if !slices.Equal(s.Looks, config.DefaultLooks()) {
+			args = append(args, "--looks", joinInts(s.Looks))
+		}
+	}
+	return strings.Join(append(args, path), " ")
 }

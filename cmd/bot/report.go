@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/prbench/prbench/internal/benchfmt"
+	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report"
+	"github.com/prbench/prbench/report/stats"
 )
 
 // reportFlags are the flags of bot report.
@@ -20,6 +22,7 @@ type reportFlags struct {
 	format, input, out string
 	margin             string
 	runs               string
+	looks              []int
 	unit, better       string
 	independent, gate  bool
 }
@@ -41,7 +44,8 @@ func newReport(s stream) *cobra.Command {
 	fs.StringVar(&f.input, "input-format", "auto", "auto, table, "+strings.Join(inputFormats(), ", "))
 	fs.StringVar(&f.out, "out", "", "write the report to a file")
 	fs.StringVar(&f.margin, "margin", "2%", "the change that matters, above 0% and at most 50%")
-	fs.StringVar(&f.runs, "runs", "", "runs a side, for a printed table that does not tell them")
+	fs.StringVar(&f.runs, "runs", "", "runs a side, for a printed table that does not tell them; or adaptive, for samples of adaptive runs")
+	fs.IntSliceVar(&f.looks, "looks", nil, "the looks that adaptive runs were planned with (default "+joinInts(config.DefaultLooks())+")")
 	fs.StringVar(&f.unit, "unit", "", "the unit of the values, where the format prints none")
 	fs.StringVar(&f.better, "better", "", "higher or lower, where the unit does not tell")
 	fs.BoolVar(&f.independent, "independent", false, "each value came from a process of its own, whatever the format suggests")
@@ -90,9 +94,12 @@ func (f reportFlags) options() (report.Options, error) {
 		return o, usageError("--%v", err)
 	}
 	if f.runs != "" {
-		if o.Runs, err = job.ParseRuns(f.runs); err != nil || o.Runs == job.Adaptive {
-			return o, usageError("--runs: want a whole number from 1 to %d, got %q", job.MaxRuns, f.runs)
+		if o.Runs, err = job.ParseRuns(f.runs); err != nil {
+			return o, usageError("--%v", err)
 		}
+	}
+	if o.Looks, err = planned(f.runs == job.Adaptive.String(), f.looks); err != nil {
+		return o, err
 	}
 	if b := job.Better(f.better); b != "" && b != job.Higher && b != job.Lower {
 		return o, usageError("--better: want higher or lower, got %q", f.better)
@@ -101,6 +108,26 @@ func (f reportFlags) options() (report.Options, error) {
 		return o, usageError("--input-format: want auto, table or one of %s, got %q", strings.Join(inputFormats(), ", "), f.input)
 	}
 	return o, nil
+}
+
+// planned gives the looks of adaptive runs, none of others.
+func planned(adaptive bool, looks []int) ([]int, error) {
+	switch {
+	case !adaptive && len(looks) > 0:
+		return nil, usageError("--looks: want it with --runs adaptive")
+	case !adaptive:
+		return nil, nil
+	case len(looks) == 0:
+		return config.DefaultLooks(), nil
+	}
+	if err := stats.ValidateLooks(looks); err != nil {
+		return nil, usageError("--looks: %v", err)
+	}
+	return looks, nil
+}
+
+func joinInts(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 }
 
 // read collects one file that names its sides, or one file of each side.
@@ -118,9 +145,12 @@ func (f reportFlags) read(files []string, o report.Options, stdin io.Reader) (*r
 		format, r, err := f.detect(in, name)
 		if err == nil && format == benchfmt.FormatTable {
 			var rep *report.Report
-			if len(files) == 2 {
+			switch {
+			case len(files) == 2:
 				err = usageError("%s is a printed table, which holds both sides: want it alone", name)
-			} else {
+			case len(o.Looks) > 0:
+				err = usageError("%s is a printed table, which is of a fixed number of runs: want --runs N", name)
+			default:
 				rep, err = readTable(r, name, o)
 			}
 			return rep, errors.Join(err, in.Close())
