@@ -9,7 +9,7 @@ import "math"
 // falls into pieces; the result is then the smallest interval around the part
 // of it with r ≥ 0, which is all that two positive means can have.
 func (c contrast) interval(p float64) [2]float64 {
-	up, down := c.reach(+1, p), c.reach(-1, p)
+	up, down := c.reach(p)
 	change := c.difference / c.oldMean
 	if math.IsInf(up, 1) || math.IsInf(down, 1) {
 		up = math.Inf(1)
@@ -22,16 +22,22 @@ func (c contrast) interval(p float64) [2]float64 {
 	return [2]float64{lo, hi}
 }
 
-// reach returns how far x = r − 1 may go from the estimate in one direction
-// (+1 up, −1 down) before |G| leaves the critical value for good.
-func (c contrast) reach(direction, p float64) float64 {
+// reach returns how far x = r − 1 may go up and down from the estimate before
+// |G| leaves the critical value for good.
+func (c contrast) reach(p float64) (up, down float64) {
 	if c.freedom != 0 {
-		return c.reachAt(direction, criticalT(p, c.freedom))
+		crit := criticalT(p, c.freedom)
+		return c.reachAt(+1, crit), c.reachAt(-1, crit)
 	}
 	// Welch's degrees of freedom change on the way. Between the reaches with
 	// the smallest and the largest critical value lies the true one.
-	inner := c.reachAt(direction, criticalT(p, c.freeOld+c.freeNew))
-	outer := c.reachAt(direction, criticalT(p, math.Min(c.freeOld, c.freeNew)))
+	least, most := criticalT(p, c.freeOld+c.freeNew), criticalT(p, math.Min(c.freeOld, c.freeNew))
+	return c.reachBetween(+1, p, least, most), c.reachBetween(-1, p, least, most)
+}
+
+// reachBetween is reach in one direction (+1 up, −1 down).
+func (c contrast) reachBetween(direction, p, least, most float64) float64 {
+	inner, outer := c.reachAt(direction, least), c.reachAt(direction, most)
 	if math.IsInf(outer, 1) && !c.oldTouchesZero(p) {
 		outer = c.farReach(direction, p, inner)
 	}

@@ -90,7 +90,7 @@ type mixture struct {
 
 // twoModes fits the mixture by expectation and maximisation, from the best
 // split in two of the ordered samples that leaves a tenth on either side. It
-// is false where the samples do not vary.
+// is false where the samples do not vary, or the modes come too close to be told.
 func twoModes(xs []float64) (mixture, bool) {
 	n := float64(len(xs))
 	one := momentsOf(xs)
@@ -100,18 +100,46 @@ func twoModes(xs []float64) (mixture, bool) {
 	// A floor keeps the likelihood finite where each mode is one value.
 	floor := math.Max(one.ss/n*1e-6, 1e-24)
 	m := bestSplit(xs, one, floor)
-	for range 100 {
+	var step float64 // of the distance of the means, in standard deviations
+	for i := range 100 {
 		next := m.improve(xs, floor)
 		moved := math.Abs(next.low-m.low) + math.Abs(next.high-m.high) + math.Abs(next.sd-m.sd)
+		before := step
+		step = next.apart() - m.apart()
 		m = next
 		if moved < 1e-6*m.sd {
 			break
+		}
+		if i >= 5 && len(xs) >= minHopeless && hopeless(m.apart(), step, before) {
+			return mixture{}, false
 		}
 	}
 	single := -n / 2 * (math.Log(2*math.Pi*one.ss/n) + 1)
 	m.gain = (2*math.Log(n) - 2*single) - (4*math.Log(n) - 2*m.logLikelihood(xs))
 	return m, !math.IsNaN(m.gain)
 }
+
+// minHopeless is the number of samples from which a fit is given up early: a
+// long one is dear, and a mode of few samples may move far before it settles.
+const minHopeless = 50
+
+// hopeless tells whether the means of a fit are closing in on each other, by a
+// step after the one before, to where the fit would come to nothing. What
+// remains is taken for a geometric series. Most fits to samples of one mode end
+// so, which would take a hundred steps to settle.
+func hopeless(apart, step, before float64) bool {
+	const surely = 0.9 * minSeparation
+	if step >= 0 || apart >= minSeparation {
+		return false
+	}
+	if ratio := step / before; before < 0 && ratio < 1 {
+		apart += step * ratio / (1 - ratio)
+	}
+	return apart < surely
+}
+
+// apart is the distance of the means in standard deviations.
+func (m mixture) apart() float64 { return (m.high - m.low) / m.sd }
 
 // bestSplit cuts the sorted samples where the spread within the two parts is
 // smallest.
