@@ -1,10 +1,14 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"runtime"
+	"sync"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
@@ -100,15 +104,66 @@ const noneVerdict = "none"
 
 // JSON writes the report for machines, the same bytes for the same report.
 func (r *Report) JSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(r.json()); err != nil {
-		return fmt.Errorf("write the JSON report: %w", err)
+	frame, err := appendJSON(nil, r.json(), "")
+	if err != nil {
+		return err
+	}
+	rows, err := r.jsonRows()
+	if err != nil {
+		return err
+	}
+	// No text of the report can hold the line end that stands in this mark.
+	const mark = "\n  \"benchmarks\": ["
+	head, tail, _ := bytes.Cut(frame, []byte(mark))
+	parts := append([][]byte{head, []byte(mark)}, rows...)
+	for _, part := range append(parts, tail, []byte("\n")) {
+		if _, err := w.Write(part); err != nil {
+			return fmt.Errorf("write the JSON report: %w", err)
+		}
 	}
 	return nil
 }
 
+// jsonRows encodes the benchmarks, thousands of them maybe, on all processors:
+// what stands between the brackets of their array, in parts.
+func (r *Report) jsonRows() ([][]byte, error) {
+	workers := min(runtime.GOMAXPROCS(0), len(r.Rows))
+	parts, errs := make([][]byte, workers), make([]error, workers)
+	var wait sync.WaitGroup
+	for k := range workers {
+		wait.Go(func() {
+			from, to := k*len(r.Rows)/workers, (k+1)*len(r.Rows)/workers
+			for i, row := range r.Rows[from:to] {
+				if from+i > 0 {
+					parts[k] = append(parts[k], ',')
+				}
+				parts[k] = append(parts[k], "\n    "...)
+				if parts[k], errs[k] = appendJSON(parts[k], row.json(), "    "); errs[k] != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	if workers > 0 {
+		parts = append(parts, []byte("\n  "))
+	}
+	return parts, errors.Join(errs...)
+}
+
+// appendJSON encodes v with the given indent before each line but the first.
+func appendJSON(to []byte, v any, indent string) ([]byte, error) {
+	b := bytes.NewBuffer(to)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	e.SetIndent(indent, "  ")
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode the JSON report: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// json is the report without its benchmarks.
 func (r *Report) json() jsonReport {
 	out := jsonReport{
 		Schema: jsonSchema,
@@ -126,9 +181,6 @@ func (r *Report) json() jsonReport {
 	}
 	for _, v := range stats.Verdicts() {
 		out.Summary.ByVerdict[string(v)] = r.Summary.ByVerdict[v]
-	}
-	for _, row := range r.Rows {
-		out.Benchmarks = append(out.Benchmarks, row.json())
 	}
 	return out
 }
