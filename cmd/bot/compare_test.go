@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -187,10 +186,7 @@ func TestControlCKeepsWhatWasMeasuredAndSaysHowToReportIt(t *testing.T) {
 		data, err := os.ReadFile(samples)
 		return err == nil && bytes.Count(data, []byte("\n")) > 20
 	})
-	p.once.Do(func() {}) // it is not stopped in another way
-	w.ok(p.cmd.Process.Signal(syscall.SIGINT))
-	<-p.done
-	if code := p.cmd.ProcessState.ExitCode(); code != exitFailed {
+	if code := p.interrupt(); code != exitFailed {
 		t.Errorf("exit %d, want %d", code, exitFailed)
 	}
 	if out := p.out.String(); !strings.Contains(out, "bench/sum.js n=1") || !strings.Contains(out, "***") {
@@ -204,8 +200,5 @@ func TestControlCKeepsWhatWasMeasuredAndSaysHowToReportIt(t *testing.T) {
 	if code, out, errs := bot(t, "report", "--margin", "10%", samples); code != exitOK || !strings.Contains(out, "***") {
 		t.Errorf("report: exit %d: %s\n%s", code, errs, out)
 	}
-	w.nothingRuns()
-	if left, err := os.ReadDir(filepath.Join(w.dir, "tmp")); err != nil || len(left) > 0 {
-		t.Errorf("temporary files stay: %v, %v", left, err)
-	}
+	w.nothingStays()
 }

@@ -20,6 +20,7 @@ import (
 func newDemo(s stream) *cobra.Command {
 	var keep bool
 	var kind string
+	var runs int
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the whole way on this machine: a label, a job, a report",
@@ -30,18 +31,22 @@ func newDemo(s stream) *cobra.Command {
 			if kind != "bwrap" && kind != "none" {
 				return usageError("--sandbox: want bwrap or none, got %q", kind)
 			}
-			return demo(cmd.Context(), kind, keep, s.out)
+			return demo(cmd.Context(), kind, runs, keep, s.out)
 		},
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave it running, to look at in a browser, until Ctrl-C")
 	cmd.Flags().StringVar(&kind, "sandbox", "bwrap", "bwrap, or none: the demo's benchmarks then run with your own rights")
+	cmd.Flags().IntVar(&runs, "runs", 0, "runs a side, where the demo's own design is not wanted")
+	if err := cmd.Flags().MarkHidden("runs"); err != nil {
+		panic(err) // the name is ours
+	}
 	return cmd
 }
 
 // demoPatience bounds the whole demo.
 const demoPatience = 10 * time.Minute
 
-func demo(ctx context.Context, kind string, keep bool, out io.Writer) (err error) {
+func demo(ctx context.Context, kind string, runs int, keep bool, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "prbench-demo-")
 	if err != nil {
 		return fmt.Errorf("make the demo's folder: %w", err)
@@ -56,7 +61,7 @@ func demo(ctx context.Context, kind string, keep bool, out io.Writer) (err error
 		return fmt.Errorf("make the demo's log: %w", err)
 	}
 	defer func() { err = errors.Join(err, logFile.Close()) }()
-	stage, err := setStage(ctx, dir, kind, slog.New(slog.NewJSONHandler(logFile, nil)))
+	stage, err := setStage(ctx, dir, kind, runs, slog.New(slog.NewJSONHandler(logFile, nil)))
 	if err != nil {
 		return err
 	}
@@ -66,6 +71,9 @@ func demo(ctx context.Context, kind string, keep bool, out io.Writer) (err error
 	play, stop := context.WithTimeout(ctx, demoPatience)
 	defer stop()
 	if err := tell(play, n, stage); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("stopped; nothing is left behind")
+		}
 		tail, _ := os.ReadFile(logFile.Name())
 		return fmt.Errorf("%w\nthe end of the log:\n%s", err, lastBytes(string(tail), 4000))
 	}

@@ -29,10 +29,27 @@ type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	log  string // file of its standard error
-	out  bytes.Buffer
+	out  lockedBuffer
 	once sync.Once
 	err  error
 	done chan struct{}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // command is a `bot` that is not started yet. It sees nothing of the tests'
@@ -104,6 +121,22 @@ func (p *process) stop() {
 			p.t.Errorf("%v: %v", p.cmd.Args[1:], p.err)
 		}
 	})
+}
+
+// interrupt is Ctrl-C. It gives the exit code.
+func (p *process) interrupt() int {
+	p.t.Helper()
+	p.once.Do(func() {}) // it is not stopped in another way
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case <-p.done:
+	case <-time.After(time.Minute): // against hanging
+		p.t.Errorf("%v does not end", p.cmd.Args[1:])
+		p.kill()
+	}
+	return p.cmd.ProcessState.ExitCode()
 }
 
 // kill is kill -9 of the process alone: what it started is left to itself.

@@ -26,3 +26,12 @@ func (w *world) nothingRunsBelow(name string) {
 		return true
 	})
 }
+
+// nothingStays fails when a process or a temporary file is left.
+func (w *world) nothingStays() {
+	w.t.Helper()
+	w.nothingRuns()
+	if left, err := os.ReadDir(filepath.Join(w.dir, "tmp")); err != nil || len(left) > 0 {
+		w.t.Errorf("temporary files stay: %v, %v", left, err)
+	}
+}

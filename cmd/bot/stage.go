@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,20 +38,26 @@ var demoFiles embed.FS
 // stage is everything that the demo needs, running.
 type stage struct {
 	dir   string
+	runs  int
 	hub   *forgetest.Server
 	pull  *forgetest.Pull
 	serve *server
 
-	stop context.CancelFunc
-	work sync.WaitGroup
-	mu   sync.Mutex
-	errs []error
+	parts []part
+	mu    sync.Mutex
+	errs  []error
 }
 
-// setStage starts the stand-in, serve and a runner. The caller closes it.
-func setStage(ctx context.Context, dir, kind string, log *slog.Logger) (_ *stage, err error) {
-	st := &stage{dir: dir}
-	ctx, st.stop = context.WithCancel(ctx)
+// part is one process of the product.
+type part struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// setStage starts the stand-in, serve and a runner, for comparisons of so many
+// runs a side (0: as the demo's repository says). The caller closes it.
+func setStage(ctx context.Context, dir, kind string, runs int, log *slog.Logger) (_ *stage, err error) {
+	st := &stage{dir: dir, runs: runs}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, st.close())
@@ -71,26 +79,31 @@ func setStage(ctx context.Context, dir, kind string, log *slog.Logger) (_ *stage
 		return nil, err
 	}
 	st.hub.SetWebhook(app, st.serve.address()+"/webhook", cfg.GitHub.WebhookSecret.Reveal())
-	st.part(func() error { return st.serve.run(ctx) })
+	st.begin(ctx, st.serve.run)
 	run, err := st.runnerConfig(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
-	st.part(func() error {
+	st.begin(ctx, func(ctx context.Context) error {
 		return serveJobs(ctx, run, machine{name: "demo-runner", beat: time.Second, loopback: true, hostLock: filepath.Join(dir, "host.lock")}, log)
 	})
 	return st, nil
 }
 
-// part runs one process of the product; when it fails, the stage is struck.
-func (st *stage) part(work func() error) {
-	st.work.Go(func() {
-		if err := work(); err != nil {
+// begin runs one process of the product; when it fails, the stage is struck. It
+// goes on when ctx ends: close ends the parts in their order.
+func (st *stage) begin(ctx context.Context, work func(context.Context) error) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p := part{stop, make(chan struct{})}
+	st.parts = append(st.parts, p)
+	go func() {
+		defer close(p.done)
+		if err := work(ctx); err != nil {
 			st.mu.Lock()
 			st.errs = append(st.errs, err)
 			st.mu.Unlock()
 		}
-	})
+	}()
 }
 
 func (st *stage) failed() error {
@@ -99,9 +112,13 @@ func (st *stage) failed() error {
 	return errors.Join(st.errs...)
 }
 
+// close ends what began last first: a runner gives its job back to a serve that
+// still answers.
 func (st *stage) close() error {
-	st.stop()
-	st.work.Wait()
+	for _, p := range slices.Backward(st.parts) {
+		p.stop()
+		<-p.done
+	}
 	err := st.failed()
 	if st.hub != nil {
 		err = errors.Join(err, st.hub.Close())
@@ -114,6 +131,9 @@ func (st *stage) openPull() (*forgetest.App, error) {
 	base, err := demoTree("base")
 	if err != nil {
 		return nil, err
+	}
+	if st.runs > 0 {
+		base[config.RepoPath] = demoRuns.ReplaceAllString(base[config.RepoPath], fmt.Sprintf("runs: %d", st.runs))
 	}
 	head, err := demoTree("head")
 	if err != nil {
@@ -149,6 +169,9 @@ func (st *stage) openPull() (*forgetest.App, error) {
 		Title: "Sum in three passes, and a better Encode"})
 	return app, err
 }
+
+// demoRuns finds how many runs the demo's repository asks for.
+var demoRuns = regexp.MustCompile(`runs: \w+`)
 
 // demoTree reads one side of the demo's repository. The build is told where
 // this machine's Go is.
