@@ -114,8 +114,7 @@ const maxQuoted = 5
 type Collector struct {
 	data    Data
 	index   map[seriesID]*Series
-	last    seriesID // of the sample before, which is often of the same series
-	lastOf  *Series
+	recent  []recent     // by the number that the reader of a file gives its series
 	losses  map[Loss]int // the countable part of a loss, to its place in data.Losses
 	cases   map[caseID]*progress
 	seen    map[recordID]struct{}
@@ -125,6 +124,13 @@ type Collector struct {
 type seriesID struct {
 	suite, cas string
 	Key
+}
+
+// recent is a series as it was looked up last. The strings are those that the
+// reader gives time and again, so that comparing them costs next to nothing.
+type recent struct {
+	id     seriesID
+	series *Series
 }
 
 // progress is what is known of a case from its run records.
@@ -156,15 +162,13 @@ func NewCollector() *Collector {
 // Add takes one sample from a file. pair is the number of the pair of runs that
 // it belongs to, or -1 where the file does not tell.
 func (c *Collector) Add(side job.SideName, s job.Sample, pair int) {
-	c.add("", "", side, s, pair)
+	c.series("", "", &s).add(side, &s, pair)
 }
 
-func (c *Collector) add(suite, cas string, side job.SideName, s job.Sample, pair int) *Series {
+// series finds the series of a sample, or begins it.
+func (c *Collector) series(suite, cas string, s *job.Sample) *Series {
 	id := seriesID{suite, cas, Key{s.Benchmark, s.Config, s.Unit}}
-	series := c.lastOf
-	if series == nil || id != c.last {
-		series = c.index[id]
-	}
+	series := c.index[id]
 	if series == nil {
 		// The strings may be parts of a large line or message; the copies let it go.
 		id = seriesID{strings.Clone(suite), strings.Clone(cas),
@@ -173,11 +177,18 @@ func (c *Collector) add(suite, cas string, side job.SideName, s job.Sample, pair
 		c.index[id] = series
 		c.data.Series = append(c.data.Series, series)
 	}
-	c.last, c.lastOf = id, series
+	return series
+}
+
+func (series *Series) add(side job.SideName, s *job.Sample, pair int) {
 	if series.Better == "" {
 		series.Better = s.Better
 	}
 	v := series.Side(side)
+	if v.Value == nil {
+		const few = 16 // spares growing from one sample on
+		v.Value, v.Time = make([]float64, 0, few), make([]float64, 0, few)
+	}
 	value := s.Value
 	if s.Invalid != "" {
 		value = invalidValue(s.Invalid)
@@ -186,7 +197,7 @@ func (c *Collector) add(suite, cas string, side job.SideName, s job.Sample, pair
 		}
 	}
 	if pair >= 0 && v.Pair == nil && len(v.Value) == 0 {
-		v.Pair = []int32{}
+		v.Pair = make([]int32, 0, cap(v.Value))
 	}
 	v.Value = append(v.Value, value)
 	v.Time = append(v.Time, s.Time)
@@ -197,7 +208,6 @@ func (c *Collector) add(suite, cas string, side job.SideName, s job.Sample, pair
 			v.Pair = append(v.Pair, int32(pair))
 		}
 	}
-	return series
 }
 
 // invalidValue gives the number that R would read for what the tool printed, so
@@ -237,8 +247,9 @@ func (c *Collector) AddRun(r job.Run) {
 			c.addLoss(r)
 		}
 	}
-	for _, s := range r.Samples {
-		series := c.add(r.Suite, r.Case, r.Side, s, r.Pair)
+	for i := range r.Samples {
+		series := c.series(r.Suite, r.Case, &r.Samples[i])
+		series.add(r.Side, &r.Samples[i], r.Pair)
 		if !r.OK() {
 			series.fromFailed[side]++
 		}
@@ -271,12 +282,21 @@ func (c *Collector) Unreadable(n int, quoted ...string) {
 // AddRecord takes one value of a file of samples. The record may be overwritten
 // afterwards.
 func (c *Collector) AddRecord(r *benchfmt.Record) {
-	s := c.add(r.Suite, r.Case, r.Side, r.Sample, r.Pair)
-	s.WithinProcess = s.WithinProcess || r.Within
+	for len(c.recent) <= r.Series {
+		c.recent = append(c.recent, recent{})
+	}
+	known := &c.recent[r.Series]
+	id := seriesID{r.Suite, r.Case, Key{r.Sample.Benchmark, r.Sample.Config, r.Sample.Unit}}
+	if known.series == nil || known.id != id {
+		*known = recent{id, c.series(r.Suite, r.Case, &r.Sample)}
+	}
+	known.series.add(r.Side, &r.Sample, r.Pair)
+	known.series.WithinProcess = known.series.WithinProcess || r.Within
 }
 
 // EndFile takes what is known about a file once its last record is read.
 func (c *Collector) EndFile(p benchfmt.Properties, q benchfmt.Problems) {
+	c.recent = nil
 	c.data.NotInterleaved = c.data.NotInterleaved || !p.Interleaved
 	c.Unreadable(q.Count, q.Quoted()...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"testing"
 
@@ -70,5 +71,21 @@ func BenchmarkJSONReportOfCompareRows(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
 		})
+	}
+}
+
+// BenchmarkJSONReportOfGoLines is BenchmarkGoLines within this process.
+func BenchmarkJSONReportOfGoLines(b *testing.B) {
+	var files [][]byte
+	for i, name := range []string{"old.txt", "new.txt"} {
+		text, err := os.ReadFile(goLines(b, name, 100_000, uint64(i)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		files = append(files, text)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		jsonReport(b, job.FormatGo, report.Options{}, []job.SideName{job.Old, job.New}, files...)
 	}
 }
