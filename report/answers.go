@@ -56,7 +56,7 @@ func bucketTitle(k bucket, margin float64) string {
 	case stats.Faster:
 		return "Better"
 	case stats.Equivalent:
-		return "Proven unchanged within ±" + m
+		return "Proven unchanged: no difference beyond ±" + m
 	case stats.NoWorse:
 		return "Proven not worse by more than " + m + " (may be better)"
 	case stats.Inconclusive:
