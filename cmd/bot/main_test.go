@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +23,10 @@ const asBot = "PRBENCH_TEST_MAIN"
 func TestMain(m *testing.M) {
 	if os.Getenv(asBot) == "1" {
 		main()
+	}
+	// These tests wait for other processes more than they work.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err) // the flag is the testing package's own
 	}
 	os.Exit(m.Run())
 }
