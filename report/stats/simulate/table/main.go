@@ -103,14 +103,14 @@ func run(args []string, stdout, stderr io.Writer) error {
 // progress tells how far the simulation is and when it will end. What each
 // claim takes is known from a few replicates of it.
 func progress(w io.Writer, claims []simulate.Claim, o simulate.Options) func(int) {
-	const trial = 40
+	trial := min(40, o.Replicates)
 	var total time.Duration
 	before := make([]time.Duration, len(claims)) // the expected work before each claim
 	for i, c := range claims {
 		start := time.Now()
 		c.Check(simulate.Options{Replicates: trial, Seed: o.Seed, Workers: 1}, 0)
 		before[i] = total
-		total += time.Since(start) * time.Duration(c.Replicates(o)) / trial
+		total += time.Since(start) * time.Duration(c.Replicates(o)) / time.Duration(trial)
 	}
 	start := time.Now()
 	return func(claim int) {

@@ -24,7 +24,7 @@ func TestThePageIsTheSameForTheSameSeed(t *testing.T) {
 	write := func(workers string) string {
 		file := filepath.Join(t.TempDir(), "page.md")
 		// So few replicates reach no figure surely; that is said, and the page is written.
-		err := run([]string{"-replicates", "30", "-workers", workers, "-out", file}, io.Discard, io.Discard)
+		err := run([]string{"-replicates", "4", "-workers", workers, "-out", file}, io.Discard, io.Discard)
 		if err != nil && !strings.Contains(err.Error(), "figures are not reached") {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestThePageIsTheSameForTheSameSeed(t *testing.T) {
 	if one != three {
 		t.Errorf("one worker wrote\n%s\nthree wrote\n%s", one, three)
 	}
-	if !strings.Contains(one, "30 replicates, seed 1\n") {
+	if !strings.Contains(one, "4 replicates, seed 1\n") {
 		t.Errorf("the page does not tell its replicates and seed:\n%s", one)
 	}
 }
