@@ -3,6 +3,7 @@ package webhook
 import (
 	"testing"
 
+	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 )
 
@@ -88,5 +89,46 @@ func TestHeadsThatWereThereBeforeUsAreLearnt(t *testing.T) {
 	w.comment("writer", "/benchmark")
 	if j := w.onlyJob(); j.Head.SHA != moved {
 		t.Errorf("head %s, want %s", j.Head.SHA, moved)
+	}
+}
+
+// A running job ends when its runner learns of the cancel. Until then the label
+// put on again is a wish of its own, and so is one put on by an event that comes
+// twice.
+func TestALabelPutOnAgainWhileItsJobStopsIsANewJob(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, goodConfig)
+	w.SetDeliveryMode(forgetest.DeliveryMode{Twice: true})
+	w.label("writer", "benchmark")
+	_, err := w.store.Update(t.Context(), w.onlyJob().ID, func(j *job.Job) error {
+		j.State, j.Try = job.Running, 1
+		return nil
+	})
+	w.ok(err)
+	w.ok(w.RemoveLabel("writer", w.pull, "benchmark"))
+	w.settle()
+	if j := w.onlyJob(); j.State != job.Running || j.Cancel == nil || j.Cancel.By != "writer" {
+		t.Errorf("the runner is to be told to stop: %+v", j)
+	}
+	w.label("writer", "benchmark")
+	if jobs := w.jobs(); len(jobs) != 2 || jobs[1].State != job.Queued || jobs[1].Cancel != nil {
+		t.Errorf("jobs %+v", jobs)
+	}
+}
+
+func TestAStrangerCannotCancelByCommandAndAMaintainersRerunKeepsTheCommits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, goodConfig)
+	w.comment("writer", "/benchmark http")
+	head := w.Head(w.pull)
+	w.comment("stranger", "/benchmark cancel")
+	if j := w.jobs()[0]; j.State != job.Queued {
+		t.Errorf("the job is %s", j.State)
+	}
+	w.push("other\n")
+	w.settle()
+	w.comment("writer", "/benchmark rerun")
+	if jobs := w.jobs(); len(jobs) != 2 || jobs[1].Head.SHA != head || !jobs[1].Outdated {
+		t.Errorf("jobs %+v", jobs)
 	}
 }

@@ -51,7 +51,7 @@ type world struct {
 	stop    func()
 	ahead   atomic.Int64 // how far GitHub's clock is ahead of ours
 	mu      sync.Mutex
-	pending map[string]bool // deliveries that are kept and not handled yet
+	pending map[string]int // deliveries that are kept and not handled yet
 }
 
 // switchboard lets the intake be exchanged behind one address, as a restart does.
@@ -71,7 +71,7 @@ func (s *switchboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // newWorld has benchmark.yml on the default branch, and people with every role.
 func newWorld(t *testing.T, benchmarkYML string) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), pending: map[string]bool{}, hook: &switchboard{}}
+	w := &world{t: t, dir: t.TempDir(), pending: map[string]int{}, hook: &switchboard{}}
 	var err error
 	w.Server, err = forgetest.New(forgetest.Options{Now: w.now})
 	w.ok(err)
@@ -156,9 +156,7 @@ func (w *world) start() {
 		done <- store.ConsumeEvents(ctx, func(ctx context.Context, e job.Event) error {
 			err := a.Handle(ctx, e)
 			if err == nil {
-				w.mu.Lock()
-				delete(w.pending, e.Delivery)
-				w.mu.Unlock()
+				w.count(e.Delivery, -1)
 			}
 			return err
 		})
@@ -176,16 +174,20 @@ func (w *world) start() {
 
 // keep is the intake's way into the store.
 func (w *world) keep(ctx context.Context, e job.Event) (bool, error) {
-	w.mu.Lock()
-	w.pending[e.Delivery] = true
-	w.mu.Unlock()
+	w.count(e.Delivery, +1)
 	known, err := w.store.PublishEvent(ctx, e)
 	if known || err != nil {
-		w.mu.Lock()
-		delete(w.pending, e.Delivery)
-		w.mu.Unlock()
+		w.count(e.Delivery, -1)
 	}
 	return known, err
+}
+
+func (w *world) count(delivery string, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pending[delivery] += n; w.pending[delivery] == 0 {
+		delete(w.pending, delivery)
+	}
 }
 
 // settle waits until GitHub has told everything and everything is handled.
