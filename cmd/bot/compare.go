@@ -199,6 +199,9 @@ type finishedComparison struct {
 func (c finishedComparison) tell(ctx context.Context, s stream) error {
 	o := c.Outcome
 	j := job.Job{Spec: c.spec, Base: c.Base, Head: c.Head, Attempt: 1, Outcome: &o}
+	if o.Kind == job.Fault { // the report's words for it speak to a pull request's author
+		return fmt.Errorf("this machine failed, not the code: %s", report.VisibleLog(o.Text))
+	}
 	if o.Kind != job.Measured && (o.Kind != job.Stopped || c.file.count == 0) {
 		md := report.Failure(report.AboutOf(&j), o)
 		if err := report.Terminal(s.err, md, false); err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner"
 )
 
 // local is a small repository: on main a benchmark that costs a shell, on the
@@ -201,4 +203,14 @@ func TestControlCKeepsWhatWasMeasuredAndSaysHowToReportIt(t *testing.T) {
 		t.Errorf("report: exit %d: %s\n%s", code, errs, out)
 	}
 	w.nothingStays()
+}
+
+func TestAFaultOfTheMachineIsToldWithoutAdviceForAPullRequest(t *testing.T) {
+	t.Parallel()
+	var errs bytes.Buffer
+	c := finishedComparison{Comparison: runner.Comparison{Outcome: job.Outcome{Kind: job.Fault, Text: "build the base: no space left"}}, file: &sampleFile{}}
+	err := c.tell(t.Context(), stream{err: &errs, out: &errs})
+	if err == nil || err.Error() != "this machine failed, not the code: build the base: no space left" || errs.Len() > 0 {
+		t.Errorf("%v\n%s", err, &errs)
+	}
 }
