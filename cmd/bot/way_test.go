@@ -35,7 +35,10 @@ func TestACommandIsSeenMeasuredAndAnswered(t *testing.T) {
 	if !slices.Equal(c.Comments[0].Reactions, []string{"eyes by prbench[bot]"}) {
 		t.Errorf("reactions %q", c.Comments[0].Reactions)
 	}
-	w.runner("box-1")
+	// This runner comes in through the address that webhooks use.
+	w.enroll("box-1")
+	w.write("box-1.yaml", strings.Replace(w.read("box-1.yaml"), "nats://"+w.state, "ws://"+w.listen+"/runner", 1))
+	w.startRunner("box-1")
 	comment, _ := w.oneReport()
 	if !strings.Contains(comment, "6 runs a side") {
 		t.Errorf("the report does not tell of 6 runs:\n%s", comment)

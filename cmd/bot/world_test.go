@@ -123,6 +123,13 @@ func (w *world) write(name, text string) {
 	w.ok(os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600))
 }
 
+func (w *world) read(name string) string {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.dir, name))
+	w.ok(err)
+	return string(data)
+}
+
 // freeAddress is a loopback address that the system has given and taken back.
 // It is needed twice, since a restarted serve must be where it was.
 func freeAddress(t *testing.T) string {
