@@ -32,8 +32,9 @@ type goSource struct {
 	key    []byte
 	better map[string]job.Better // by unit as printed
 
-	queue []goValue // the rest of the present line
-	runs  []int     // by series: the run of its last value
+	values []goValue // of the present line
+	at     int       // of the next of them
+	runs   []int     // by series: the run of its last value
 }
 
 // A goValue is one measurement of a line.
@@ -49,7 +50,7 @@ func newGo(r io.Reader, e *env) *goSource {
 }
 
 func (g *goSource) next(rec *Record) error {
-	for len(g.queue) == 0 {
+	for g.at == len(g.values) {
 		if g.env.names.tooMany {
 			return ErrTooMany
 		}
@@ -73,8 +74,8 @@ func (g *goSource) next(rec *Record) error {
 			g.env.problems.add(g.lines.lines.n, g.lines.line, r.Msg)
 		}
 	}
-	v := g.queue[0]
-	g.queue = g.queue[1:]
+	v := g.values[g.at]
+	g.at++
 	rec.Side, rec.Pair, rec.Position, rec.Line = g.env.opt.Side, -1, -1, g.lines.lines.n
 	rec.set(v.s)
 	rec.Sample.Time = v.time
@@ -92,7 +93,7 @@ func (g *goSource) next(rec *Record) error {
 	return nil
 }
 
-// result queues the values of one line.
+// result takes the values of one line.
 func (g *goSource) result(r *benchfmt.Result) {
 	e := g.entry(r)
 	if e == nil {
@@ -104,18 +105,23 @@ func (g *goSource) result(r *benchfmt.Result) {
 			seconds = v.OrigValue * float64(r.Iters) / 1e9
 		}
 	}
-	g.queue = g.queue[:0]
-	for _, v := range r.Values {
+	g.values, g.at = g.values[:0], 0
+	for i, v := range r.Values {
 		unit, value := v.Unit, v.Value
 		if v.OrigUnit != "" {
 			unit, value = v.OrigUnit, v.OrigValue
 		}
-		s := g.env.names.in(e, unit, g.better[unit])
+		var s *series
+		if i < len(e.series) && e.series[i].rawUnit == unit {
+			s = e.series[i]
+		} else {
+			s = g.env.names.in(e, unit, g.better[unit])
+		}
 		if g.env.names.tooMany {
 			return
 		}
 		if !s.dropped {
-			g.queue = append(g.queue, goValue{s, value, max(seconds, 0)})
+			g.values = append(g.values, goValue{s, value, max(seconds, 0)})
 		}
 	}
 }
