@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 }
 
 // room is a folder that the sandbox's user can reach; t.TempDir is closed to others.
-func room(t *testing.T) string {
+func room(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "prbench-runner-test-")
 	if err != nil {
@@ -42,7 +42,7 @@ func room(t *testing.T) string {
 	return dir
 }
 
-func bubblewrap(t *testing.T) *sandbox.Sandbox {
+func bubblewrap(t testing.TB) *sandbox.Sandbox {
 	t.Helper()
 	cfg := sandbox.Config{Kind: sandbox.Bubblewrap}
 	if os.Geteuid() == 0 {
