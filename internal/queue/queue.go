@@ -14,6 +14,8 @@
 // Runners never touch any of it. They may publish requests on subjects that
 // begin with their own key and hear answers in their own inbox; ServeRunners
 // answers, and checks the lease in the job's record before anything else.
+//
+// Backup and Restore carry all of it but the leases in one file.
 package queue
 
 import (
@@ -146,16 +148,34 @@ func (o Options) withDefaults() Options {
 
 // Open starts the embedded server on Dir, or connects to NATS, and makes the
 // streams and buckets that are missing. An embedded store that another process
-// has open gives ErrInUse. The ctx bounds the opening only.
+// has open gives ErrInUse, one that was restored in part ErrHalfRestored. The
+// ctx bounds the opening only.
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	o = o.withDefaults()
+	q, err := openWith(ctx, o, (*Queue).makeStreams)
+	if err != nil || q.embed == nil {
+		return q, err
+	}
+	if err := q.keepUsers(ctx); err != nil {
+		q.Close()
+		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
+	}
+	if err := q.embed.listenLocal(); err != nil {
+		// Runners and webhooks need no socket, only commands on this machine do.
+		o.Logger.Warn("local commands cannot reach this store", "dir", o.Dir, "error", err)
+	}
+	return q, nil
+}
+
+// openWith starts or reaches the server and lets streams see to what is there.
+func openWith(ctx context.Context, o Options, streams func(*Queue, context.Context) error) (*Queue, error) {
 	switch {
 	case o.Dir == "" && o.NATS == "":
 		return nil, errors.New("open queue: want a store directory or a NATS URL, got neither")
 	case o.Dir != "" && o.NATS != "":
 		return nil, errors.New("open queue: want a store directory or a NATS URL, got both")
 	case o.NATS != "":
-		return openExternal(ctx, o)
+		return openExternal(ctx, o, streams)
 	}
 	e, err := startEmbedded(o)
 	if err != nil {
@@ -166,17 +186,9 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 		e.stop()
 		return nil, fmt.Errorf("open store %s: connect in process: %w", o.Dir, err)
 	}
-	q, err := newQueue(ctx, o, nc, e, (*Queue).makeStreams)
+	q, err := newQueue(ctx, o, nc, e, streams)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
-	}
-	if err := q.keepUsers(ctx); err != nil {
-		q.Close()
-		return nil, fmt.Errorf("open store %s: %w", o.Dir, err)
-	}
-	if err := e.listenLocal(); err != nil {
-		// Runners and webhooks need no socket, only commands on this machine do.
-		o.Logger.Warn("local commands cannot reach this store", "dir", o.Dir, "error", err)
 	}
 	return q, nil
 }
@@ -202,7 +214,7 @@ func Attach(ctx context.Context, o Options) (*Queue, error) {
 	return q, nil
 }
 
-func openExternal(ctx context.Context, o Options) (*Queue, error) {
+func openExternal(ctx context.Context, o Options, streams func(*Queue, context.Context) error) (*Queue, error) {
 	opt, err := credentials(o.Credentials)
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
@@ -211,7 +223,7 @@ func openExternal(ctx context.Context, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: connect to NATS: %w", err)
 	}
-	q, err := newQueue(ctx, o, nc, nil, (*Queue).makeStreams)
+	q, err := newQueue(ctx, o, nc, nil, streams)
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}

@@ -86,6 +86,13 @@ func (q *Queue) replicas() int {
 
 // makeStreams makes what is missing, and brings what is there to the options.
 func (q *Queue) makeStreams(ctx context.Context) (err error) {
+	half, err := q.halfRestored(ctx)
+	if err != nil {
+		return err
+	}
+	if half {
+		return ErrHalfRestored
+	}
 	hooks, samples := q.streamConfigs()
 	if q.hooks, err = q.js.CreateOrUpdateStream(ctx, hooks); err != nil {
 		return fmt.Errorf("make stream %s: %w", hooksStream, err)
@@ -100,8 +107,28 @@ func (q *Queue) makeStreams(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("make bucket %s: %w", b.name, err)
 		}
+		if *b.kv, err = q.withoutDirectGets(ctx, b.name); err != nil {
+			return fmt.Errorf("make bucket %s: %w", b.name, err)
+		}
 	}
 	return nil
+}
+
+// withoutDirectGets has a bucket read through the server's queue of requests. A
+// direct get reads the server's options without their lock, while enrolling a
+// runner on an embedded server replaces them.
+func (q *Queue) withoutDirectGets(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	s, err := q.js.Stream(ctx, "KV_"+name)
+	if err != nil {
+		return nil, err
+	}
+	if cfg := s.CachedInfo().Config; cfg.AllowDirect {
+		cfg.AllowDirect = false
+		if _, err := q.js.UpdateStream(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	return q.js.KeyValue(ctx, name)
 }
 
 // findStreams binds to what another process has made.

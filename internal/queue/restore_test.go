@@ -1,0 +1,217 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+// small gives a backup of one job.
+func small(t testing.TB) (file string, content []byte) {
+	t.Helper()
+	q := open(t)
+	create(t, q, wish(1, 1, "k"))
+	file = backup(t, q, nil)
+	q.Close()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, content
+}
+
+func check(b []byte) error {
+	_, err := ReadBackup(context.Background(), bytes.NewReader(b), int64(len(b)))
+	return err
+}
+
+func TestABackupOfWhichAByteIsOtherIsRefused(t *testing.T) {
+	t.Parallel()
+	_, content := small(t)
+	if err := check(content); err != nil {
+		t.Fatalf("as it was written: %v", err)
+	}
+	for i := 0; i < len(content); i += 11 {
+		b := bytes.Clone(content)
+		b[i] ^= 0x20
+		if err := check(b); !errors.Is(err, ErrNotWhole) {
+			t.Errorf("byte %d of %d changed: %v", i, len(b), err)
+		}
+	}
+}
+
+func TestABackupThatIsShorterOrLongerIsRefused(t *testing.T) {
+	t.Parallel()
+	_, content := small(t)
+	for n := 0; n < len(content); n += 101 {
+		if err := check(content[:n]); !errors.Is(err, ErrNotWhole) {
+			t.Errorf("the first %d of %d bytes: %v", n, len(content), err)
+		}
+	}
+	for name, b := range map[string][]byte{
+		"without its last byte":  content[:len(content)-1],
+		"without its last block": content[:len(content)-tarBlock],
+		"with a byte more":       append(bytes.Clone(content), 0),
+		"twice":                  append(bytes.Clone(content), content...),
+	} {
+		if err := check(b); !errors.Is(err, ErrNotWhole) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestABackupOfAnotherFormatOrOfOtherStreamsIsRefused(t *testing.T) {
+	write := func(i BackupInfo) []byte {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := (&backupWriter{to: f}).finish(i); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for want, i := range map[string]BackupInfo{
+		"read the backup: it is of format 2, this build reads format 1":                             {Format: 2},
+		"read the backup: want the streams [HOOKS KV_heads KV_jobs SAMPLES KV_runners], got []":     {Format: 1},
+		"the file is no whole backup: its manifest tells of other entries or checksums than it has": {Format: 1, Streams: []BackupStream{{Name: "HOOKS", Snapshot: BackupFile{Name: "HOOKS.snapshot"}}}},
+	} {
+		if err := check(write(i)); err == nil || err.Error() != want {
+			t.Errorf("%+v: %v, want %s", i, err, want)
+		}
+	}
+}
+
+func TestAStoreThatHoldsJobsIsNotRestoredInto(t *testing.T) {
+	t.Parallel()
+	file, _ := small(t)
+	dir := t.TempDir()
+	q := open(t, func(o *Options) { o.Dir = dir })
+	if err := restore(t, Options{Dir: dir}, file); !errors.Is(err, ErrInUse) {
+		t.Errorf("while it is open: %v, want ErrInUse", err)
+	}
+	create(t, q, wish(5, 5, "its own"))
+	q.Close()
+	var full *NotEmptyError
+	if err := restore(t, Options{Dir: dir}, file); !errors.As(err, &full) || full.Stream != "KV_jobs" || full.Messages != 1 {
+		t.Errorf("with a job in it: %v, want NotEmptyError", err)
+	}
+	q = open(t, func(o *Options) { o.Dir = dir })
+	if js, err := q.ByState(t.Context()); err != nil || len(js) != 1 || js[0].ID != "5.5.1" {
+		t.Errorf("afterwards it has %+v, %v", js, err)
+	}
+}
+
+func TestAStoreThatServeHasMadeAndNobodyUsedIsRestoredInto(t *testing.T) {
+	t.Parallel()
+	file, _ := small(t)
+	dir := t.TempDir()
+	open(t, func(o *Options) { o.Dir = dir }).Close()
+	if err := restore(t, Options{Dir: dir}, file); err != nil {
+		t.Fatal(err)
+	}
+	get(t, open(t, func(o *Options) { o.Dir = dir }), "1.1.1")
+}
+
+func TestAnExternalServerAtWhichAServeWorksIsNotRestoredInto(t *testing.T) {
+	t.Parallel()
+	file, _ := small(t)
+	url, credentials := external(t)
+	q := openURL(t, url, credentials)
+	consume(t, q, func(context.Context, job.Event) error { return nil })
+	eventually(t, "serve waits for events", func() bool { return errors.Is(q.nobodyServes(t.Context()), ErrInUse) })
+	if err := restore(t, Options{NATS: url, Credentials: credentials}, file); !errors.Is(err, ErrInUse) {
+		t.Errorf("restore beside a serve: %v, want ErrInUse", err)
+	}
+	if _, _, err := q.Create(t.Context(), wish(1, 1, "k")); err != nil {
+		t.Errorf("serve goes on: %v", err)
+	}
+}
+
+// readFile opens a backup for a Restore that the test sees into.
+func readFile(t testing.TB, content []byte) *BackupReader {
+	t.Helper()
+	b, err := ReadBackup(t.Context(), bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestARestoreThatIsInterruptedLeavesAnEmptyStore(t *testing.T) {
+	t.Parallel()
+	file, content := small(t)
+	dir := t.TempDir()
+	ctx, interrupt := context.WithCancel(t.Context())
+	err := Restore(ctx, Options{Dir: dir, Logger: logger(t)}, readFile(t, content), func(s BackupStep) {
+		if s.Stream == samplesStream {
+			interrupt()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("interrupted: %v", err)
+	}
+	q := open(t, func(o *Options) { o.Dir = dir })
+	if js, err := q.ByState(t.Context()); err != nil || len(js) != 0 {
+		t.Errorf("%d jobs are left, %v", len(js), err)
+	}
+	q.Close()
+	if err := restore(t, Options{Dir: dir}, file); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
+
+func TestAStoreWhoseRestoreWasKilledIsNotServedButRestoredAgain(t *testing.T) {
+	t.Parallel()
+	file, content := small(t)
+	dir := t.TempDir()
+	// All of a Restore but its end.
+	q, err := openWith(t.Context(), Options{Dir: dir, Logger: logger(t)}.withDefaults(), (*Queue).makeReady)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := readFile(t, content)
+	for _, s := range b.Streams[:3] {
+		if err := q.restoreOne(t.Context(), b, s, func(BackupStep) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q.Close()
+	if q, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrHalfRestored) {
+		if err == nil {
+			q.Close()
+		}
+		t.Fatalf("it opens: %v, want ErrHalfRestored", err)
+	}
+	if err := restore(t, Options{Dir: dir}, file); err != nil {
+		t.Fatal(err)
+	}
+	q = open(t, func(o *Options) { o.Dir = dir })
+	get(t, q, "1.1.1")
+	if _, err := q.js.Stream(t.Context(), restoringStream); !errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Errorf("the mark is left: %v", err)
+	}
+}
+
+func FuzzReadBackup(f *testing.F) {
+	_, content := small(f)
+	f.Add(content)
+	f.Add(content[:tarBlock])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := check(b); err == nil && !bytes.Contains(b, []byte(manifestSum)) {
+			t.Error("a file without its checksum is taken")
+		}
+	})
+}
