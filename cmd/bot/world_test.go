@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -131,10 +132,11 @@ func (w *world) read(name string) string {
 }
 
 // freeAddress is a loopback address that the system has given and taken back.
-// It is needed twice, since a restarted serve must be where it was.
+// It is needed twice, since a restarted serve must be where it was; on an address
+// of its own, no outgoing connection of another test can take the port meanwhile.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.N(250), rand.N(250), 1+rand.N(250)))
 	if err != nil {
 		t.Fatal(err)
 	}
