@@ -33,6 +33,7 @@ type execution struct {
 	dir      string
 	spec     job.Spec
 	name     string // of this machine, for the report
+	sees     *job.Calibration
 	attempt  int
 	looked   func(measure.Look)
 	sink     func(job.Run) error
@@ -121,6 +122,7 @@ func (e *execution) complete(o job.Outcome) job.Outcome {
 	if o.Host.Name == "" {
 		o.Host = hostFacts(hostRoot, e.name, e.box.Facts())
 	}
+	o.Host.Calibration = e.sees
 	o.Notes = append(slices.Clone(e.notes), o.Notes...)
 	return o
 }

@@ -25,6 +25,7 @@ type Conn interface {
 	Fetched(ctx context.Context, id job.ID, try int) error
 	Publish(ctx context.Context, id job.ID, try int, r job.Run) error
 	Done(ctx context.Context, id job.ID, try int, o job.Outcome) error
+	Calibrated(ctx context.Context, c job.Calibration) error
 }
 
 // Options say how a runner works.
@@ -52,6 +53,9 @@ type Options struct {
 	// Tools are the places of the host that the sandbox exposes; when something in
 	// them changes, bases are built anew.
 	Tools []string
+	// CalibrateEvery is after how long this machine, when it has nothing to do, is
+	// measured against itself; zero: never.
+	CalibrateEvery time.Duration
 }
 
 // DefaultMirrorLimit is how much the mirrors of all repositories may take.
@@ -71,6 +75,10 @@ type service struct {
 	Options
 	jobs, mirrors string
 	bases         *baseCache
+
+	last           *measuredBefore // for a calibration; nil: nothing is there
+	calibrateAfter time.Time
+	told           time.Time // the time of the calibration that serve knows
 }
 
 // Run takes jobs from serve, one at a time, until ctx ends; then it gives a job
@@ -177,7 +185,11 @@ func (s *service) turn(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.tellCalibration(ctx)
 	lease, err := s.Conn.Claim(ctx, queue.ClaimRequest{Host: hostFacts(hostRoot, s.Name, s.Sandbox.Facts())})
+	if err == nil && lease == nil && s.calibrationDue(time.Now()) {
+		lease, err = s.calibrateUntilClaimed(ctx)
+	}
 	if err == nil && lease != nil {
 		s.do(ctx, *lease)
 	}

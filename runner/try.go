@@ -145,7 +145,7 @@ func (t *try) perform() job.Outcome {
 	if err != nil {
 		return fault(err)
 	}
-	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sink: t.spool.add, log: t.log,
+	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sees: t.calibration(), sink: t.spool.add, log: t.log,
 		progress: func(p job.Progress) { p.At = time.Now(); t.progress.Store(&p) }}
 	if t.Sandbox.Facts().Kind != sandbox.None { // without one, results may hold the tree's own path
 		e.bases = t.bases
@@ -165,6 +165,7 @@ func (t *try) perform() job.Outcome {
 	}
 	out := e.buildAndMeasure(t.work, plan)
 	e.keepBase()
+	t.remember(e)
 	return out
 }
 

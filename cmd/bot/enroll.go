@@ -94,7 +94,7 @@ func loadForState(path string, flags config.ServeFlags) (*config.Serve, error) {
 // withQueue opens the store, or attaches to the process that has it open.
 func withQueue(ctx context.Context, cfg *config.Serve, work func(*queue.Queue) error) error {
 	quiet := slog.New(slog.DiscardHandler)
-	q, err := openQueue(ctx, cfg, pace{}, quiet)
+	q, err := queue.Open(ctx, stateOptions(cfg, pace{}, quiet))
 	if errors.Is(err, queue.ErrInUse) {
 		q, err = queue.Attach(ctx, queue.Options{Dir: cfg.State.Dir, Logger: quiet})
 	}

@@ -88,9 +88,10 @@ func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger
 	return s, nil
 }
 
-func openQueue(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger) (*queue.Queue, error) {
-	o := queue.Options{Dir: cfg.State.Dir, MaxBytes: cfg.State.MaxSize, Listen: cfg.State.Listen,
-		NATS: cfg.State.NATS, Credentials: cfg.State.Credentials, Logger: log, Websocket: cfg.State.NATS == "",
+// stateOptions are the options of a store that no runner is to reach.
+func stateOptions(cfg *config.Serve, p pace, log *slog.Logger) queue.Options {
+	return queue.Options{Dir: cfg.State.Dir, MaxBytes: cfg.State.MaxSize,
+		NATS: cfg.State.NATS, Credentials: cfg.State.Credentials, Logger: log,
 		DuplicateWindow: cfg.DuplicateWindow.Std(), Retention: cfg.Retention.Std(), Lease: p.lease, LeadLease: p.lead,
 		Limits: func(pool string) queue.Limits {
 			found, ok := cfg.Pool(pool)
@@ -99,6 +100,11 @@ func openQueue(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger)
 			}
 			return queue.Limits{PerPerson: found.Limits.PerPerson, PerRepository: found.Limits.PerRepository}
 		}}
+}
+
+func openQueue(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger) (*queue.Queue, error) {
+	o := stateOptions(cfg, p, log)
+	o.Listen, o.Websocket = cfg.State.Listen, cfg.State.NATS == ""
 	if cfg.State.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(cfg.State.TLSCert, cfg.State.TLSKey)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
+	"github.com/google/go-github/v60/github"
 )
 
 // refusal is this package's decision not to send a request.
@@ -80,6 +81,8 @@ func (t *installationTransport) current() (*ghinstallation.Transport, error) {
 			return nil, err
 		}
 		t.cur = ghinstallation.NewFromAppsTransport(apps, t.id)
+		// Without options it would send the JSON null, where GitHub describes an object.
+		t.cur.InstallationTokenOptions = &github.InstallationTokenOptions{}
 	}
 	return t.cur, nil
 }

@@ -120,7 +120,7 @@ func (s *Server) openPulls(r *Repo) int {
 
 func (s *Server) labelJSON(r *Repo, l *label) object {
 	return object{
-		"id": l.id, "node_id": nodeID("LA", l.id), "url": s.repoAPI(r) + "/labels/" + l.name, "name": l.name,
+		"id": l.id, "node_id": nodeID("LA", l.id), "url": s.repoAPI(r) + "/labels/" + url.PathEscape(l.name), "name": l.name,
 		"description": "", "color": l.color, "default": false,
 	}
 }
@@ -341,7 +341,7 @@ func (s *Server) checkRunJSON(c *checkRun) object {
 		}
 	}
 	return object{
-		"id": c.id, "head_sha": c.sha, "node_id": nodeID("CR", c.id), "external_id": orNull(c.externalID), "url": api,
+		"id": c.id, "head_sha": c.sha, "node_id": nodeID("CR", c.id), "external_id": c.externalID, "url": api,
 		"html_url": fmt.Sprintf("%s/%s/runs/%d", s.base, c.repo.fullName(), c.id), "details_url": c.detailsURL,
 		"status": c.status, "conclusion": orNull(c.conclusion), "started_at": at(c.started), "completed_at": at(c.completed),
 		"output": object{

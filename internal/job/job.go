@@ -286,4 +286,24 @@ type Host struct {
 	// Unfit lists what makes this machine unfit for a verdict of safety.
 	Unfit []string `json:"unfit,omitempty"`
 	Warn  []string `json:"warn,omitempty"`
+	// Calibration is what this machine saw when it was last measured against
+	// itself; nil: it never was.
+	Calibration *Calibration `json:"calibration,omitempty"`
+}
+
+// Calibration sums up an A/A comparison: what a machine sees of one build
+// measured against itself. CV, changes and correlation are medians over the
+// benchmarks, as fractions.
+type Calibration struct {
+	At         time.Time `json:"at"`
+	Suite      string    `json:"suite"` // those that were measured; hostile text
+	Benchmarks int       `json:"benchmarks"`
+	Pairs      int       `json:"pairs"` // of runs, of each benchmark at most
+	CV         float64   `json:"cv"`    // of one run
+	// Detectable80 is the change that such a comparison shows with 80 % power,
+	// Worst80 that of its noisiest benchmark.
+	Detectable80 float64 `json:"detectable_80"`
+	Worst80      float64 `json:"worst_80"`
+	// Correlation is that of the two runs of a pair.
+	Correlation float64 `json:"correlation,omitempty"`
 }

@@ -33,6 +33,9 @@ func cleanOutcome(o job.Outcome) job.Outcome {
 		*s = head(*s, maxName)
 	}
 	h.Unfit, h.Warn = cleanList(h.Unfit), cleanList(h.Warn)
+	if h.Calibration != nil {
+		h.Calibration = cleanCalibration(*h.Calibration)
+	}
 	return o
 }
 

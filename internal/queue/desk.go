@@ -156,8 +156,11 @@ func (d *desk) answer(ctx context.Context, key, what string, data []byte) answer
 	if err != nil {
 		return d.fault(what, r, err)
 	}
-	if what == askClaim {
+	switch what {
+	case askClaim:
 		return d.claim(ctx, who, r)
+	case askCalibration:
+		return d.calibrated(ctx, who, r)
 	}
 	if !r.ID.Valid() || r.Try < 1 {
 		return failed(codeInvalid, "want a job's id and a try")
@@ -246,6 +249,9 @@ func (d *desk) done(ctx context.Context, who Runner, r request) answer {
 		return failed(codeInvalid, "want an outcome")
 	}
 	o := cleanOutcome(*r.Outcome)
+	if err := d.q.recallCalibration(ctx, who, &o.Host); err != nil {
+		return d.fault(askDone, r, err)
+	}
 	j, rev, err := d.q.update(ctx, r.ID, func(j *job.Job) error {
 		switch {
 		case j.Runner != who.Key || j.Try != r.Try:

@@ -40,6 +40,9 @@ type embedded struct {
 }
 
 func startEmbedded(o Options) (*embedded, error) {
+	if err := refuseRoot(filepath.Join(o.Dir, keyFile)); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -53,6 +56,15 @@ func startEmbedded(o Options) (*embedded, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// refuseRoot keeps a command that root runs from leaving files in another
+// account's store, which serve could then not open.
+func refuseRoot(path string) error {
+	if uid, other := ownedByOther(path); other {
+		return fmt.Errorf("the store belongs to another account (uid %d), which could not read what root writes into it: run this as that account (sudo -u '#%d' …)", uid, uid)
+	}
+	return nil
 }
 
 func (e *embedded) start() (err error) {

@@ -25,3 +25,15 @@ func lockDir(path string) (unlock func(), err error) {
 	}
 	return func() { f.Close() }, nil
 }
+
+// ownedByOther tells whether this process is root and the file another account's,
+// which could not read what root writes beside it. A file that is not there is
+// nobody's.
+func ownedByOther(path string) (uid uint32, other bool) {
+	info, err := os.Stat(path)
+	if err != nil || os.Geteuid() != 0 {
+		return 0, false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return st.Uid, ok && st.Uid != 0
+}

@@ -24,6 +24,8 @@ const (
 	askFetched = "fetched"
 	askSample  = "sample"
 	askDone    = "done"
+
+	askCalibration = "calibration" // not about a job
 )
 
 // request is what a runner asks, in JSON. The runner's identity is not in it: it
@@ -39,6 +41,8 @@ type request struct {
 	Run      *job.Run      `json:"run,omitempty"`
 	Outcome  *job.Outcome  `json:"outcome,omitempty"`
 	Tokens   []string      `json:"tokens,omitempty"` // fetched: those to revoke
+
+	Calibration *job.Calibration `json:"calibration,omitempty"`
 }
 
 // answer is what serve answers, in JSON.

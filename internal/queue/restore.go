@@ -38,6 +38,9 @@ func (e *NotEmptyError) Error() string {
 func Restore(ctx context.Context, o Options, b *BackupReader, told func(BackupStep)) error {
 	o = o.withDefaults()
 	o.Listen, o.Websocket, o.TLS = "", false, nil // nobody is to find a store that is not all there
+	if err := refuseRoot(o.Dir); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
 	q, err := openWith(ctx, o, (*Queue).makeReady)
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)

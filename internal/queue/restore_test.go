@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -84,7 +85,7 @@ func TestABackupOfAnotherFormatOrOfOtherStreamsIsRefused(t *testing.T) {
 	}
 	for want, i := range map[string]BackupInfo{
 		"read the backup: it is of format 2, this build reads format 1":                             {Format: 2},
-		"read the backup: want the streams [HOOKS KV_heads KV_jobs SAMPLES KV_runners], got []":     {Format: 1},
+		"read the backup: want the streams [HOOKS KV_heads KV_jobs SAMPLES KV_runners KV_calibration], got []":     {Format: 1},
 		"the file is no whole backup: its manifest tells of other entries or checksums than it has": {Format: 1, Streams: []BackupStream{{Name: "HOOKS", Snapshot: BackupFile{Name: "HOOKS.snapshot"}}}},
 	} {
 		if err := check(write(i)); err == nil || err.Error() != want {
@@ -214,4 +215,28 @@ func FuzzReadBackup(f *testing.F) {
 			t.Error("a file without its checksum is taken")
 		}
 	})
+}
+
+func TestRootLeavesNoFilesInAnotherAccountsStore(t *testing.T) {
+	t.Parallel()
+	file, _ := small(t)
+	dir, key := t.TempDir(), t.TempDir()
+	open(t, func(o *Options) { o.Dir = key }).Close()
+	root := os.Geteuid() == 0
+	if root {
+		if err := errors.Join(os.Chown(dir, 65534, 65534), os.Chown(filepath.Join(key, keyFile), 65534, 65534)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Whoever is not root has only stores of its own here.
+	if err := restore(t, Options{Dir: dir}, file); (err != nil) != root {
+		t.Errorf("restore into a folder of another account's: %v", err)
+	}
+	q, err := Open(t.Context(), Options{Dir: key})
+	if (err != nil) != root {
+		t.Errorf("open a store of another account's: %v", err)
+	}
+	if err == nil {
+		q.Close()
+	}
 }

@@ -232,6 +232,15 @@ func (c *RunnerConn) Done(ctx context.Context, id job.ID, try int, o job.Outcome
 	return nil
 }
 
+// Calibrated tells what this machine sees. It retries until ctx ends; ErrInvalid
+// where serve does not take it, as one before this request does not.
+func (c *RunnerConn) Calibrated(ctx context.Context, k job.Calibration) error {
+	if _, err := c.insist(ctx, askCalibration, request{Calibration: &k}); err != nil {
+		return fmt.Errorf("tell the calibration: %w", err)
+	}
+	return nil
+}
+
 // insist asks until there is an answer that asking again would not change.
 func (c *RunnerConn) insist(ctx context.Context, what string, r request) (answer, error) {
 	wait := 100 * time.Millisecond

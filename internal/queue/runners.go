@@ -86,7 +86,7 @@ func (q *Queue) Revoke(ctx context.Context, name string) error {
 			return fmt.Errorf("revoke runner %s: %w", name, err)
 		}
 	}
-	return q.loseJobsOf(ctx, rs[i].Key, "its runner was revoked")
+	return errors.Join(q.loseJobsOf(ctx, rs[i].Key, "its runner was revoked"), q.forgetCalibrations(ctx, rs[i]))
 }
 
 // Runners lists the enrolled runners by name.

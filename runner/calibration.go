@@ -1,0 +1,186 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/runner/calibrate"
+	"github.com/prbench/prbench/runner/sandbox"
+	"github.com/prbench/prbench/runner/source"
+)
+
+// CalibrationFile is where a runner keeps, in its work folder, what it saw when
+// its machine was last measured against itself. `bot calibrate --out` may write
+// it too.
+const CalibrationFile = "calibration.json"
+
+// calibrationRest is how long a calibration that could not be made is left alone.
+const calibrationRest = time.Hour
+
+// calibrationBudget bounds a calibration that the runner makes by itself.
+const calibrationBudget = job.Duration(2 * time.Hour)
+
+// measuredBefore is what the runner's last job leaves for a calibration: where
+// its built base is kept, and how that is measured.
+type measuredBefore struct {
+	key  cacheKey
+	base job.Side
+	spec job.Spec
+}
+
+// calibration is the kept calibration of this machine, nil where there is none
+// that holds.
+func (s *service) calibration() *job.Calibration {
+	r, err := calibrate.Read(filepath.Join(s.Work, CalibrationFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		s.Logger.Warn("the kept calibration is left out", "error", err)
+		return nil
+	}
+	here := hostFacts(hostRoot, s.Name, s.Sandbox.Facts())
+	if r.Host.CPU != here.CPU || r.Host.Cores != here.Cores {
+		s.Logger.Warn("the kept calibration is another machine's", "cpu", r.Host.CPU, "cores", r.Host.Cores)
+		return nil
+	}
+	return r.Sees()
+}
+
+// tellCalibration hands the kept calibration to serve, once.
+func (s *service) tellCalibration(ctx context.Context) {
+	c := s.calibration()
+	if c == nil || c.At.Equal(s.told) {
+		return
+	}
+	err := s.Conn.Calibrated(ctx, *c)
+	switch {
+	case err == nil:
+	case errors.Is(err, queue.ErrInvalid):
+		s.Logger.Info("serve takes no calibration; it may be older than this runner")
+	default:
+		s.Logger.Warn("the calibration was not told", "error", err)
+		return
+	}
+	s.told = c.At
+}
+
+// calibrationDue tells whether the machine, having nothing to do, should be
+// measured against itself.
+func (s *service) calibrationDue(now time.Time) bool {
+	if s.CalibrateEvery <= 0 || s.last == nil || now.Before(s.calibrateAfter) {
+		return false
+	}
+	c := s.calibration()
+	return c == nil || now.Sub(c.At) >= s.CalibrateEvery
+}
+
+// calibrateUntilClaimed measures the machine against itself and goes on asking
+// for jobs meanwhile: a job ends the calibration, which begins anew when the
+// machine is idle again.
+func (s *service) calibrateUntilClaimed(ctx context.Context) (*queue.Lease, error) {
+	work, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.calibrate(work); err != nil && work.Err() == nil {
+			s.Logger.Warn("the machine was not calibrated", "error", err)
+			s.calibrateAfter = time.Now().Add(calibrationRest)
+		}
+	}()
+	defer func() {
+		stop()
+		<-done
+	}()
+	for {
+		lease, err := s.Conn.Claim(ctx, queue.ClaimRequest{Host: hostFacts(hostRoot, s.Name, s.Sandbox.Facts())})
+		if lease != nil || err != nil && (ctx.Err() != nil || errors.Is(err, queue.ErrRefused) || errors.Is(err, queue.ErrVersion)) {
+			return lease, err
+		}
+		select {
+		case <-done:
+			return nil, nil
+		default:
+		}
+	}
+}
+
+// calibrate takes the base that the last job has built, measures it against a
+// copy of itself, and puts it back.
+func (s *service) calibrate(ctx context.Context) (err error) {
+	last := *s.last
+	dir := filepath.Join(s.jobs, "calibration")
+	if err := os.Mkdir(dir, 0o711); err != nil {
+		return fmt.Errorf("make the folder of the calibration: %w", err)
+	}
+	defer func() { err = errors.Join(err, removeTree(dir)) }()
+	tally := calibrate.NewTally()
+	e := &execution{box: s.Sandbox, dir: dir, spec: last.spec, name: s.Name, log: s.Logger.With("calibration", last.base.SHA),
+		sink: func(r job.Run) error { tally.Add(r); return nil }}
+	hit, err := s.bases.take(last.key, e.tree(job.Old), e.cache(job.Old))
+	if err != nil {
+		return err
+	}
+	if !hit { // it made place for others; the next job leaves another
+		s.last = nil
+		return nil
+	}
+	defer func() { err = errors.Join(err, s.bases.put(last.key, e.tree(job.Old), e.cache(job.Old))) }()
+	if err := copyTree(ctx, e.tree(job.Old), e.tree(job.New)); err != nil {
+		return err
+	}
+	if err := s.Sandbox.Own(ctx, e.tree(job.New)); err != nil {
+		return err
+	}
+	e.log.Info("the machine is measured against itself")
+	r, err := e.againstItself(ctx, tally, last.base)
+	if err != nil {
+		return err
+	}
+	if err := r.Write(filepath.Join(s.Work, CalibrationFile)); err != nil {
+		return err
+	}
+	s.tellCalibration(ctx)
+	return nil
+}
+
+// againstItself measures two trees of one commit, which are built.
+func (e *execution) againstItself(ctx context.Context, tally *calibrate.Tally, commit job.Side) (*calibrate.Result, error) {
+	out := e.buildAndMeasure(ctx, source.Plan{})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if out.Kind != job.Measured {
+		return nil, fmt.Errorf("calibrate: %s: %s", out.Kind, out.Text)
+	}
+	r, err := tally.Judge(e.spec, commit, out.Host, time.Now())
+	if err != nil {
+		return nil, fmt.Errorf("calibrate: %w", err)
+	}
+	if r.Sees() == nil {
+		return nil, errors.New("calibrate: no benchmark has a spread that tells anything")
+	}
+	return r, nil
+}
+
+// calibrationSpec is how a job's suites are measured for a calibration: as the
+// job does, but for what was asked of this one job.
+func calibrationSpec(s job.Spec) job.Spec {
+	s.Build, s.Filter, s.Set, s.Adhoc, s.Gate = job.Build{}, "", nil, "", false
+	s.Runs, s.Looks, s.Budget = calibrate.Runs, nil, calibrationBudget
+	return s
+}
+
+// remember keeps what a finished job leaves for a calibration.
+func (t *try) remember(e *execution) {
+	if t.CalibrateEvery > 0 && e.bases != nil && e.keep && t.Sandbox.Facts().Kind != sandbox.None && t.job.Spec.Adhoc == "" {
+		t.last = &measuredBefore{key: e.key, base: t.job.Base, spec: calibrationSpec(t.job.Spec)}
+	}
+}
