@@ -184,7 +184,7 @@ func TestManyInstallationsWorkAtOnce(t *testing.T) {
 	}
 	mints := 0
 	for _, r := range w.RequestsTo("POST", "/app/installations/*/access_tokens") {
-		if len(r.Body) == 0 || string(r.Body) == "null\n" {
+		if strings.TrimSpace(string(r.Body)) == "{}" {
 			mints++
 		}
 	}
