@@ -201,8 +201,8 @@ func ReadBackup(ctx context.Context, from io.ReaderAt, size int64) (*BackupReade
 	return b, nil
 }
 
-// understand checks that the manifest tells of what was found, of the streams
-// that this build knows, and no other.
+// understand checks that the manifest tells of what was found, and of no other
+// streams than this build knows.
 func (b *BackupReader) understand(manifest []byte, found []BackupFile) error {
 	if err := json.Unmarshal(manifest, &b.BackupInfo); err != nil {
 		return fmt.Errorf("%w: read its manifest: %w", ErrNotWhole, err)
@@ -213,12 +213,16 @@ func (b *BackupReader) understand(manifest []byte, found []BackupFile) error {
 	if !slices.Equal(b.files(), found) {
 		return fmt.Errorf("%w: its manifest tells of other entries or checksums than it has", ErrNotWhole)
 	}
-	names := make([]string, len(b.Streams))
-	for i, s := range b.Streams {
-		names[i] = s.Name
+	known, had := backedUp, map[string]bool{}
+	for _, s := range b.Streams {
+		i := slices.Index(known, s.Name)
+		if i < 0 {
+			return fmt.Errorf("read the backup: want the streams %v in this order, got %q", backedUp, s.Name)
+		}
+		known, had[s.Name] = known[i+1:], true
 	}
-	if !slices.Equal(names, backedUp) {
-		return fmt.Errorf("read the backup: want the streams %v, got %v", backedUp, names)
+	if !had[hooksStream] || !had["KV_jobs"] {
+		return errors.New("read the backup: it has no events or no jobs")
 	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/prbench/prbench/internal/job"
@@ -84,13 +86,44 @@ func TestABackupOfAnotherFormatOrOfOtherStreamsIsRefused(t *testing.T) {
 		return b
 	}
 	for want, i := range map[string]BackupInfo{
-		"read the backup: it is of format 2, this build reads format 1":                             {Format: 2},
-		"read the backup: want the streams [HOOKS KV_heads KV_jobs SAMPLES KV_runners KV_calibration], got []":     {Format: 1},
-		"the file is no whole backup: its manifest tells of other entries or checksums than it has": {Format: 1, Streams: []BackupStream{{Name: "HOOKS", Snapshot: BackupFile{Name: "HOOKS.snapshot"}}}},
+		"read the backup: it is of format 2, this build reads format 1": {Format: 2},
+		"read the backup: it has no events or no jobs":                  {Format: 1},
+		"the file is no whole backup: its manifest tells of other entries or checksums than it has": {
+			Format: 1, Streams: []BackupStream{{Name: "HOOKS", Snapshot: BackupFile{Name: "HOOKS.snapshot"}}}},
 	} {
 		if err := check(write(i)); err == nil || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", i, err, want)
 		}
+	}
+}
+
+func TestAllThatTheStoreKeepsButTheLeasesIsInABackup(t *testing.T) {
+	q := open(t)
+	var want []string
+	for name := range q.js.StreamNames(t.Context()).Name() {
+		if name != "KV_leases" {
+			want = append(want, name)
+		}
+	}
+	slices.Sort(want)
+	if d := cmp.Diff(want, slices.Sorted(slices.Values(backedUp))); d != "" {
+		t.Errorf("streams of the store (-) and of a backup (+):\n%s", d)
+	}
+}
+
+func TestABackupOfABuildThatKnewFewerStreamsIsRestored(t *testing.T) {
+	t.Parallel()
+	_, content := small(t)
+	b := readFile(t, content)
+	b.Streams = b.Streams[:3]
+	dir := t.TempDir()
+	if err := Restore(t.Context(), Options{Dir: dir, Logger: logger(t)}, b, func(BackupStep) {}); err != nil {
+		t.Fatal(err)
+	}
+	q := open(t, func(o *Options) { o.Dir = dir })
+	get(t, q, "1.1.1")
+	if rs, err := q.Runners(t.Context()); err != nil || len(rs) != 0 {
+		t.Errorf("runners: %v, %v", rs, err)
 	}
 }
 
