@@ -113,7 +113,7 @@ func (r *Report) pageData() (pageData, error) {
 		Headline:   capital(r.Headline()),
 		Base:       newPageSide(a, a.Base.SHA, a.Base.Ref),
 		Head:       newPageSide(a, a.Head.SHA, a.Head.Ref),
-		Detectable: r.detectableText(),
+		Detectable: strings.TrimSpace(r.detectableText() + " " + r.seesText(Visible)),
 		Notices:    r.pageNotices(),
 		Note:       strings.NewReplacer("`", "").Replace(r.noteText(false)),
 		Recipe:     recipeLines(a),

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
@@ -56,8 +57,10 @@ func (r *Report) header() string {
 		parts = append(parts, "on "+h)
 	}
 	text := strings.Join(parts, " · ")
-	if d := r.detectableText(); d != "" {
-		text = strings.TrimLeft(text+"\n"+d, "\n")
+	for _, line := range []string{r.detectableText(), r.seesText(Code)} {
+		if line != "" {
+			text = strings.TrimLeft(text+"\n"+line, "\n")
+		}
 	}
 	if text == "" {
 		return ""
@@ -146,6 +149,24 @@ func (r *Report) detectableText() string {
 	}
 	return fmt.Sprintf("This run could have detected a change of %s with even odds, of %s in 8 of 10 tries (the benchmark in the middle; the noisiest: %s).",
 		Percent(half[mid]), Percent(likely[mid]), Percent(likely[len(likely)-1]))
+}
+
+// seesText says what the machine saw when it was last measured against itself,
+// the hostile part put through quote.
+func (r *Report) seesText(quote func(string) string) string {
+	c := r.About.Host.Calibration
+	if c == nil || len(r.Rows) == 0 {
+		return ""
+	}
+	what := plural(c.Pairs, "pair", "pairs")
+	if c.Suite != "" {
+		what += " of " + quote(shorten(Visible(c.Suite), 80))
+	}
+	text := fmt.Sprintf("This machine, measured against itself on %s (%s), sees a change of %s in 8 of 10 tries", c.At.UTC().Format(time.DateOnly), what, Percent(c.Detectable80))
+	if c.Benchmarks > 1 {
+		text += fmt.Sprintf("; in its noisiest benchmark, of %s", Percent(c.Worst80))
+	}
+	return text + "."
 }
 
 // outdated says that people look at an older commit's report.
