@@ -89,7 +89,7 @@ func serveJobs(ctx context.Context, cfg *config.Runner, m machine, log *slog.Log
 	defer conn.Close()
 	log.Info("runner ready", "name", m.name, "pool", cfg.Pool, "serve", cfg.Serve, "key", conn.Key())
 	return runner.Run(ctx, runner.Options{Conn: conn, Name: m.name, Work: cfg.Work, Sandbox: box, Logger: log,
-		BeatEvery: m.beat, AllowHTTP: m.loopback, HostLock: m.hostLock, Tools: cfg.Sandbox.Expose})
+		BeatEvery: m.beat, AllowHTTP: m.loopback, HostLock: m.hostLock, Tools: cfg.Sandbox.Expose, CalibrateEvery: cfg.Calibrate.Std()})
 }
 
 // keepOff leaves the benchmarks' CPUs to the benchmarks, where others are left.

@@ -24,7 +24,8 @@ type Runner struct {
 	Pool    string
 	Work    string // folder of checkouts and cached builds
 	Sandbox Sandbox
-	// Calibrate is how often the machine is measured against itself.
+	// Calibrate is after how long the machine, when it has nothing to do, is
+	// measured against itself.
 	Calibrate job.Duration
 	// Warnings are what works and should be changed, in plain sentences.
 	Warnings []string
