@@ -27,6 +27,7 @@ type Hub interface {
 	CreateComment(ctx context.Context, r forge.Repo, number int, body string) (forge.Comment, error)
 	EditComment(ctx context.Context, r forge.Repo, id int64, body string) (forge.Comment, error)
 	RemoveLabel(ctx context.Context, r forge.Repo, number int, label string) error
+	LastLabelling(ctx context.Context, r forge.Repo, number int, label string) (forge.Labelling, bool, error)
 }
 
 // Store keeps jobs and the first sight of commits. *queue.Queue is one.

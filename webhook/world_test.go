@@ -47,6 +47,7 @@ type world struct {
 
 	dir     string // of the store
 	store   *queue.Queue
+	clerk   *Acceptor
 	hook    *switchboard
 	stop    func()
 	ahead   atomic.Int64 // how far GitHub's clock is ahead of ours
@@ -150,6 +151,7 @@ func (w *world) start() {
 	w.ok(err)
 	a := &Acceptor{Hub: func(id int64) Hub { return w.forge.Installation(id) }, Store: store,
 		Pools: pools, Self: w.forge.Self, TrustedBots: w.trusted, Log: log, Now: w.now}
+	w.clerk = a
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {

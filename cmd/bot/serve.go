@@ -46,6 +46,7 @@ func newServe(stream) *cobra.Command {
 func (p *pace) register(fs *pflag.FlagSet) {
 	for name, to := range map[string]*time.Duration{
 		"pace": &p.mutations, "progress-every": &p.progress, "lease": &p.lease, "lead-lease": &p.lead, "publish-retry": &p.retry,
+		"sweep-every": &p.sweep,
 	} {
 		fs.DurationVar(to, name, 0, "")
 		if err := fs.MarkHidden(name); err != nil {

@@ -33,6 +33,7 @@ type server struct {
 	handler  http.Handler
 	listener net.Listener
 	publish  *publish.Publisher
+	sweep    time.Duration // between two looks for lost deliveries; 0: the usual
 }
 
 // pace is how the server talks to GitHub; the zero value is what GitHub asks for.
@@ -42,11 +43,12 @@ type pace struct {
 	lease     time.Duration // how long a runner may be silent
 	lead      time.Duration // how long a dead publisher's place is kept
 	retry     time.Duration // first wait after a failed publishing
+	sweep     time.Duration // between two looks for lost deliveries
 }
 
 // openServer opens the store and the listener. The caller closes what it got.
 func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger) (*server, error) {
-	s := &server{cfg: cfg, log: log}
+	s := &server{cfg: cfg, log: log, sweep: p.sweep}
 	var err error
 	s.forge, err = forge.New(forge.Config{URL: cfg.GitHub.URL, AppID: cfg.GitHub.AppID,
 		PrivateKey: []byte(cfg.GitHub.PrivateKey.Reveal()), Token: cfg.GitHub.Token.Reveal(), Pace: p.mutations})
@@ -165,6 +167,7 @@ func (s *server) run(ctx context.Context) error {
 	})
 	part("publish", s.publish.Run)
 	part("learn the open pull requests", s.seeOpenPulls)
+	part("ask for lost deliveries again", s.sweepDeliveries)
 	s.log.Info("serving", "webhooks", s.address()+"/webhook", "runners", s.queue.RunnerURL(), "github", s.cfg.GitHub.URL)
 	<-ctx.Done()
 	wg.Wait()
@@ -199,7 +202,7 @@ func (s *server) revoke(ctx context.Context, t queue.Token) error {
 }
 
 // seeOpenPulls learns which heads exist now, so that comments written from now
-// on can be taken. A forge that does not answer yet is asked again.
+// on can be taken, and which labels wait for a job that nobody made. A forge that does not answer yet is asked again.
 func (s *server) seeOpenPulls(ctx context.Context) error {
 	if !s.forge.IsApp() {
 		return nil
@@ -218,6 +221,17 @@ func (s *server) seeOpenPulls(ctx context.Context) error {
 	}
 }
 
+// sweepDeliveries has GitHub repeat the webhooks that did not arrive, as long as
+// this process is the one to do so. A plain token has a repository's webhook,
+// whose deliveries it may not see.
+func (s *server) sweepDeliveries(ctx context.Context) error {
+	if !s.forge.IsApp() {
+		return nil
+	}
+	sweep := &webhook.Sweep{Deliveries: s.forge, Every: s.sweep, Log: s.log, Now: time.Now}
+	return s.queue.Lead(ctx, "sweep", sweep.Run)
+}
+
 func (s *server) seeOnce(ctx context.Context) error {
 	all, err := s.forge.Installations(ctx)
 	if err != nil {
@@ -228,6 +242,9 @@ func (s *server) seeOnce(ctx context.Context) error {
 			continue
 		}
 		if err := s.acceptor.SeeInstallation(ctx, in.ID); err != nil {
+			return err
+		}
+		if err := s.acceptor.ReadLabels(ctx, in.ID); err != nil {
 			return err
 		}
 	}

@@ -97,6 +97,34 @@ var ErrNotAnApp = errors.New("forge: needs a GitHub App, but a plain token is co
 
 // New checks the configuration and returns a Forge; it makes no request.
 func New(cfg Config) (*Forge, error) {
+	f, err := unsigned(cfg)
+	if err != nil {
+		return nil, err
+	}
+	switch isApp := cfg.AppID != 0 || len(cfg.PrivateKey) > 0; {
+	case isApp && cfg.Token != "":
+		return nil, errors.New("forge: both an App (app id, private key) and a token are configured: choose one")
+	case cfg.Token != "":
+		f.top = f.client(&oauth2.Transport{
+			Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: cfg.Token}),
+			Base:   f.transport,
+		})
+	case !isApp:
+		return nil, errors.New("forge: neither an App (app id, private key) nor a token is configured")
+	case cfg.AppID <= 0:
+		return nil, fmt.Errorf("forge: app id %d: want the positive number of the App's settings page", cfg.AppID)
+	default:
+		apps, err := f.appsTransport()
+		if err != nil {
+			return nil, err
+		}
+		f.top = f.client(apps)
+	}
+	return f, nil
+}
+
+// unsigned is a Forge before it acts as anybody.
+func unsigned(cfg Config) (*Forge, error) {
 	base, err := parseBase(cfg.URL)
 	if err != nil {
 		return nil, err
@@ -126,26 +154,6 @@ func New(cfg Config) (*Forge, error) {
 	}
 	if f.pace == 0 {
 		f.pace = DefaultPace
-	}
-
-	switch isApp := cfg.AppID != 0 || len(cfg.PrivateKey) > 0; {
-	case isApp && cfg.Token != "":
-		return nil, errors.New("forge: both an App (app id, private key) and a token are configured: choose one")
-	case cfg.Token != "":
-		f.top = f.client(&oauth2.Transport{
-			Source: oauth2.StaticTokenSource(&oauth2.Token{AccessToken: cfg.Token}),
-			Base:   f.transport,
-		})
-	case !isApp:
-		return nil, errors.New("forge: neither an App (app id, private key) nor a token is configured")
-	case cfg.AppID <= 0:
-		return nil, fmt.Errorf("forge: app id %d: want the positive number of the App's settings page", cfg.AppID)
-	default:
-		apps, err := f.appsTransport()
-		if err != nil {
-			return nil, err
-		}
-		f.top = f.client(apps)
 	}
 	return f, nil
 }

@@ -59,6 +59,7 @@ func (s *Server) addLabel(p *Pull, name string, u *User) {
 	l := s.label(p.Repo, name)
 	p.labels = append(p.labels, l)
 	p.updated = s.stamp()
+	s.noteLabel(p, "labeled", l, u)
 	s.emitPull(p, "labeled", u, object{"label": s.labelJSON(p.Repo, l)})
 }
 
@@ -70,6 +71,7 @@ func (s *Server) removeLabel(p *Pull, name string, u *User) bool {
 	l := p.labels[i]
 	p.labels = slices.Delete(slices.Clone(p.labels), i, i+1)
 	p.updated = s.stamp()
+	s.noteLabel(p, "unlabeled", l, u)
 	s.emitPull(p, "unlabeled", u, object{"label": s.labelJSON(p.Repo, l)})
 	return true
 }

@@ -29,6 +29,10 @@ func (s *Server) serveRoot(w http.ResponseWriter, r *http.Request) {
 		s.serveGit(w, r, repo, rest)
 		return
 	}
+	if org, ok := newAppPath(r.URL.Path); ok {
+		s.serveNewApp(w, r, org)
+		return
+	}
 	s.servePage(w, r)
 }
 

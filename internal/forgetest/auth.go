@@ -305,10 +305,13 @@ func (s *Server) Secrets() []string {
 		all = append(all, value)
 	}
 	for _, a := range s.apps {
-		all = append(all, string(a.PrivateKey))
+		all = append(all, string(a.PrivateKey), a.oauthSecret)
 		if a.hookSecret != "" {
 			all = append(all, a.hookSecret)
 		}
+	}
+	for code := range s.pending {
+		all = append(all, code)
 	}
 	return all
 }

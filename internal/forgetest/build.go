@@ -215,12 +215,17 @@ func (s *Server) AddApp(spec AppSpec) (*App, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.addApp(spec)
+}
+
+// addApp; the caller holds mu.
+func (s *Server) addApp(spec AppSpec) (*App, error) {
 	key, err := appKey(len(s.apps))
 	if err != nil {
 		return nil, fmt.Errorf("make the App's key: %w", err)
 	}
 	a := &App{
-		ID: s.id(), Slug: spec.Slug, owner: s.account(spec.Owner, "Organization"), key: &key.PublicKey,
+		ID: s.id(), Slug: spec.Slug, name: spec.Slug, site: s.base, oauthSecret: randomText(40), owner: s.account(spec.Owner, "Organization"), key: &key.PublicKey,
 		PrivateKey:  pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
 		permissions: spec.Permissions, events: spec.Events, hookID: s.id(),
 		hookURL: spec.WebhookURL, hookSecret: spec.WebhookSecret, created: s.stamp(),
@@ -229,6 +234,14 @@ func (s *Server) AddApp(spec AppSpec) (*App, error) {
 	s.users[strings.ToLower(a.bot.Login)] = a.bot
 	s.apps[a.ID] = a
 	return a, nil
+}
+
+// AppByID finds an App, such as one that a person has made of a manifest; nil when
+// there is none.
+func (s *Server) AppByID(id int64) *App {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.apps[id]
 }
 
 type publicKey = *rsa.PublicKey
@@ -268,6 +281,10 @@ func (s *Server) Install(a *App, account string, repos ...*Repo) (*Installation,
 	if err != nil {
 		s.mu.Unlock()
 		return nil, err
+	}
+	if a.private && a.owner != u {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("install on %s: the App %s is private to %s", account, a.Slug, a.owner.Login)
 	}
 	i := &Installation{ID: s.id(), App: a, Account: u, all: len(repos) == 0, repos: map[int64]bool{}, created: s.stamp()}
 	for _, r := range repos {
@@ -343,6 +360,7 @@ func (s *Server) OpenPull(spec PullSpec) (*Pull, error) {
 	}
 	s.emitPull(p, "opened", author, nil)
 	for _, l := range p.labels {
+		s.noteLabel(p, "labeled", l, author)
 		s.emitPull(p, "labeled", author, map[string]any{"label": s.labelJSON(base, l)})
 	}
 	s.mu.Unlock()

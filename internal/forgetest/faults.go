@@ -161,13 +161,16 @@ func (s *Server) recorded(next http.Handler) http.Handler {
 		s.requests = append(s.requests, entry)
 		s.mu.Unlock()
 		rec := &recorder{ResponseWriter: w, keep: api}
+		fault, escaped := s.fault(r.Method, p), strings.TrimPrefix(r.URL.EscapedPath(), apiPrefix)
 		defer func() {
 			s.mu.Lock()
-			defer s.mu.Unlock()
 			one := &s.requests[index]
 			one.Status, one.Response, one.Answer = rec.status, rec.body.Bytes(), w.Header().Clone()
+			entry = *one
+			s.mu.Unlock()
+			logRequest(entry, escaped, fault != nil && fault.Status != 0)
 		}()
-		s.apply(s.fault(r.Method, p), rec, r, next)
+		s.apply(fault, rec, r, next)
 	})
 }
 

@@ -196,6 +196,7 @@ func (q *hookQueue) deliver(ctx context.Context, d *Delivery, mode DeliveryMode)
 	defer s.mu.Unlock()
 	d.Status, d.StatusCode, d.Response, d.Header = status, code, answer, header
 	d.Duration, d.Done = time.Since(begin), true
+	logExchange(exchange{Kind: "webhook", Event: d.Event, Body: string(d.Payload)})
 }
 
 func (q *hookQueue) post(ctx context.Context, target string, header http.Header, body []byte) (string, int, []byte) {

@@ -70,6 +70,7 @@ type Pull struct {
 	mergeCommit      string
 	mergeableUnknown int // so many reads still answer null
 	labels           []*label
+	events           []issueEvent // of labels
 	comments         []*comment
 	reactions        []*reaction
 	created, updated time.Time
@@ -131,6 +132,8 @@ type App struct {
 	Slug       string
 	PrivateKey []byte // PEM, PKCS#1
 
+	name, site  string // shown; by default the slug and the server's root
+	private     bool   // only its owner may install it
 	owner       *User
 	bot         *User
 	key         publicKey
@@ -139,6 +142,7 @@ type App struct {
 	hookID      int64
 	hookURL     string
 	hookSecret  string
+	oauthSecret string
 	created     time.Time
 }
 

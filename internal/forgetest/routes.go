@@ -34,6 +34,7 @@ func (s *Server) routes() *http.ServeMux {
 	top("GET /users/{login}", (*call).getUserByLogin)
 
 	top("GET /app", (*call).getApp)
+	top("POST /app-manifests/{code}/conversions", (*call).convertManifest)
 	top("GET /app/installations", (*call).listInstallations)
 	top("GET /app/installations/{installation}", (*call).getInstallation)
 	top("POST /app/installations/{installation}/access_tokens", (*call).createToken)
@@ -66,6 +67,7 @@ func (s *Server) routes() *http.ServeMux {
 
 	repo("GET /issues", "read", issues, (*call).listIssues)
 	repo("GET /issues/{number}", "read", issues, (*call).getIssue)
+	repo("GET /issues/{number}/events", "read", issues, (*call).listEvents)
 	repo("GET /issues/{number}/labels", "read", issues, (*call).listLabels)
 	repo("POST /issues/{number}/labels", "write", issues, (*call).postLabels)
 	repo("PUT /issues/{number}/labels", "write", issues, (*call).putLabels)
