@@ -116,7 +116,7 @@ type FalseStars struct {
 // be told.
 func (r *Result) Sees() *job.Calibration {
 	d := r.Summary.Detectable["80"]
-	if r.Summary.CV.Median == nil || d.Median == nil {
+	if r.Summary.CV.Median == nil || d.Median == nil || d.Worst == nil {
 		return nil
 	}
 	c := &job.Calibration{At: r.At, Benchmarks: r.Summary.Benchmarks, CV: *r.Summary.CV.Median, Detectable80: *d.Median, Worst80: *d.Worst}
