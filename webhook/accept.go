@@ -34,6 +34,7 @@ type Hub interface {
 type Store interface {
 	// Create adds a job, or finds the one that has the same wish.
 	Create(ctx context.Context, j job.Job) (job.Job, bool, error)
+	Get(ctx context.Context, id job.ID) (job.Job, error)
 	// List gives a pull request's jobs, oldest first.
 	List(ctx context.Context, repoID int64, pr int) ([]job.Job, error)
 	// Update changes a job by compare and swap; change may run several times.
@@ -83,6 +84,8 @@ func (a *Acceptor) Handle(ctx context.Context, e job.Event) error {
 		err = a.comment(ctx, e, log)
 	case e.Kind == "pull_request":
 		err = a.pullRequest(ctx, e, own, log)
+	case e.Kind == "check_run" && !own:
+		err = a.button(ctx, e, log)
 	case e.Kind == "installation" || e.Kind == "installation_repositories":
 		err = a.SeeInstallation(ctx, e.Installation)
 	}

@@ -146,15 +146,29 @@ func (a *Acceptor) rerun(ctx context.Context, e job.Event, c Command, log *slog.
 	if len(history) == 0 {
 		return refuse("nothing has been run on this pull request yet")
 	}
-	last := history[len(history)-1]
+	made, fresh, err := a.repeat(ctx, e, history[len(history)-1], wish, nil)
+	if err == nil {
+		logJob(log, made, fresh, nil)
+	}
+	return err
+}
+
+// repeat makes the next attempt of a job's comparison, on the same two commits,
+// with what change makes of its spec.
+func (a *Acceptor) repeat(ctx context.Context, e job.Event, last job.Job, wish job.Wish, change func(*job.Spec)) (job.Job, bool, error) {
+	if !a.allows(last.Spec.Pool, e.Repository.FullName(), e.Installation) {
+		return job.Job{}, false, refuse("this repository may not use the pool %s of this server any more; its operators decide that", code(last.Spec.Pool))
+	}
 	j := job.Job{Installation: e.Installation, Repository: last.Repository, PR: e.PR, Wish: wish, Spec: last.Spec,
 		Base: last.Base, Head: last.Head, Notes: last.Notes, Outdated: last.Outdated}
+	if change != nil {
+		change(&j.Spec)
+	}
 	made, fresh, err := a.Store.Create(ctx, j)
 	if err != nil {
-		return fmt.Errorf("queue the repeat: %w", err)
+		return job.Job{}, false, fmt.Errorf("queue the repeat: %w", err)
 	}
-	logJob(log, made, fresh, nil)
-	return nil
+	return made, fresh, nil
 }
 
 func isRefusal(err error) bool {

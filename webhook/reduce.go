@@ -30,6 +30,11 @@ type payload struct {
 		Body *struct {
 			From string `json:"from"`
 		} `json:"body"`
+		Base *struct {
+			Ref struct {
+				From string `json:"from"`
+			} `json:"ref"`
+		} `json:"base"`
 	} `json:"changes"`
 	PullRequest *struct {
 		Number int    `json:"number"`
@@ -45,6 +50,16 @@ type payload struct {
 	Label *struct {
 		Name string `json:"name"`
 	} `json:"label"`
+	CheckRun *struct {
+		ID         int64  `json:"id"`
+		ExternalID string `json:"external_id"`
+		App        *struct {
+			ID int64 `json:"id"`
+		} `json:"app"`
+	} `json:"check_run"`
+	RequestedAction *struct {
+		Identifier string `json:"identifier"`
+	} `json:"requested_action"`
 	Repository   *repository `json:"repository"`
 	Installation *struct {
 		ID int64 `json:"id"`
@@ -88,6 +103,7 @@ func (r *repository) reduced() (job.Repository, error) {
 var actions = map[string][]string{
 	"issue_comment":             {"created", "edited"},
 	"pull_request":              {"labeled", "unlabeled", "opened", "reopened", "synchronize", "edited", "closed"},
+	"check_run":                 {"rerequested", "requested_action"},
 	"installation":              {"created", "unsuspend", "new_permissions_accepted"},
 	"installation_repositories": {"added"},
 }
@@ -122,6 +138,8 @@ func Reduce(kind, delivery string, received time.Time, body []byte) (e job.Event
 		return p.comment(e)
 	case "pull_request":
 		return p.pullRequest(e)
+	case "check_run":
+		return p.checkRun(e)
 	default:
 		return e, true, nil
 	}
@@ -168,9 +186,42 @@ func (p *payload) pullRequest(e job.Event) (job.Event, bool, error) {
 	if p.Label != nil {
 		e.Label = p.Label.Name
 	}
+	if p.Action == "edited" {
+		if p.Changes.Base == nil {
+			return job.Event{}, false, nil // its title or text
+		}
+		e.OldBase = p.Changes.Base.Ref.From
+	}
 	if (p.Action == "labeled" || p.Action == "unlabeled") && e.Label == "" {
 		return job.Event{}, false, fmt.Errorf("the payload of pull_request %s names no label", p.Action)
 	}
+	return e, true, nil
+}
+
+// checkRun reads a button of one of our check runs. Another App's has an external
+// id that names no job of this repository.
+func (p *payload) checkRun(e job.Event) (job.Event, bool, error) {
+	if p.CheckRun == nil || p.Repository == nil {
+		return job.Event{}, false, errors.New("the payload of check_run has no check_run or repository")
+	}
+	id := job.ID(p.CheckRun.ExternalID)
+	repoID, pr := id.Pull()
+	if pr == 0 || repoID != e.Repository.ID || p.CheckRun.App == nil {
+		return job.Event{}, false, nil
+	}
+	button := job.ButtonRunAgain
+	if p.Action == "requested_action" {
+		if p.RequestedAction == nil {
+			return job.Event{}, false, errors.New("the payload of check_run requested_action names no action")
+		}
+		button = p.RequestedAction.Identifier
+	}
+	if button != job.ButtonRunAgain && button != job.ButtonMoreRuns && button != job.ButtonCancel {
+		return job.Event{}, false, nil
+	}
+	e.PR = pr
+	e.At = e.Received
+	e.CheckRun = &job.CheckRun{ID: p.CheckRun.ID, AppID: p.CheckRun.App.ID, Job: id, Button: button}
 	return e, true, nil
 }
 

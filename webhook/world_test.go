@@ -37,6 +37,7 @@ type world struct {
 	*forgetest.Server
 	t         *testing.T
 	forge     *forge.Forge
+	transport *http.Transport
 	app       *forgetest.App
 	inst      *forgetest.Installation
 	repo      *forgetest.Repo
@@ -101,9 +102,9 @@ func newWorld(t *testing.T, benchmarkYML string) *world {
 	w.ok(err)
 	w.inst, err = w.Install(w.app, "acme", w.repo)
 	w.ok(err)
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	w.forge, err = forge.New(forge.Config{URL: w.APIURL(), AppID: w.app.ID, PrivateKey: w.app.PrivateKey, Pace: -1, Transport: transport})
+	w.transport = &http.Transport{}
+	t.Cleanup(w.transport.CloseIdleConnections)
+	w.forge, err = forge.New(forge.Config{URL: w.APIURL(), AppID: w.app.ID, PrivateKey: w.app.PrivateKey, Pace: -1, Transport: w.transport})
 	w.ok(err)
 	w.hook.Server = httptest.NewServer(w.hook)
 	t.Cleanup(w.hook.Server.Close)

@@ -24,7 +24,10 @@ type Event struct {
 	Label    string `json:"label,omitempty"`
 	PRClosed bool   `json:"pr_closed,omitempty"`
 
-	Comment *Comment `json:"comment,omitempty"`
+	Comment  *Comment  `json:"comment,omitempty"`
+	CheckRun *CheckRun `json:"check_run,omitempty"`
+	// OldBase is the branch that a pull request went to before its base was changed.
+	OldBase string `json:"old_base,omitempty"`
 }
 
 // Person is a GitHub account.
@@ -43,3 +46,19 @@ type Comment struct {
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated,omitzero"`
 }
+
+// CheckRun is the check run of a check_run event, with the button that was pressed.
+type CheckRun struct {
+	ID    int64 `json:"id"`
+	AppID int64 `json:"app_id"` // whose check run it is
+	Job   ID    `json:"job"`    // its external id
+	// Button is what was pressed: ButtonRunAgain for GitHub's own re-run too.
+	Button string `json:"button"`
+}
+
+// The buttons of a check run, by the identifiers that GitHub gives back.
+const (
+	ButtonRunAgain = "run-again"
+	ButtonMoreRuns = "more-runs"
+	ButtonCancel   = "cancel"
+)

@@ -28,6 +28,21 @@ var idPattern = regexp.MustCompile(`^[0-9]{1,19}\.[0-9]{1,10}\.[0-9]{1,10}$`)
 // so they are checked before they become part of a key or a subject.
 func (id ID) Valid() bool { return idPattern.MatchString(string(id)) }
 
+// Pull gives the repository's id and the pull request's number; zeros when the
+// ID is not valid.
+func (id ID) Pull() (repoID int64, pr int) {
+	if !id.Valid() {
+		return 0, 0
+	}
+	parts := strings.Split(string(id), ".")
+	repoID, err1 := strconv.ParseInt(parts[0], 10, 64)
+	pr, err2 := strconv.Atoi(parts[1])
+	if err1 != nil || err2 != nil {
+		return 0, 0
+	}
+	return repoID, pr
+}
+
 // Serial is the last number of the ID, 0 when the ID is not valid.
 func (id ID) Serial() int {
 	if !id.Valid() {
@@ -122,12 +137,14 @@ type Trigger string
 const (
 	ByLabel   Trigger = "label"
 	ByComment Trigger = "comment"
+	ByButton  Trigger = "button" // of a check run
 )
 
 // Wish is what a person asked for, with the key that makes the same wish
 // arriving twice one job.
 type Wish struct {
-	// Key is "comment:<id>:<command>" or "label:<head sha>:<label>".
+	// Key is "comment:<id>:<command>", "label:<head sha>:<label>" or
+	// "button:<check run>:<button>:<delivery>".
 	Key       string    `json:"key"`
 	Trigger   Trigger   `json:"trigger"`
 	Sender    string    `json:"sender"`

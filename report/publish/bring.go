@@ -116,7 +116,7 @@ func (p *Publisher) check(ctx context.Context, hub Hub, repo forge.Repo, j job.J
 		return p.status(ctx, hub, repo, j, page)
 	}
 	run := forge.CheckRun{Name: checkName, HeadSHA: j.Head.SHA, ExternalID: string(j.ID),
-		Status: page.status, Conclusion: page.conclusion, Title: page.title, Summary: page.summary}
+		Status: page.status, Conclusion: page.conclusion, Title: page.title, Summary: page.summary, Actions: buttons(j)}
 	if page.status == "completed" {
 		run.EndedAt = firstTime(j.Finished, p.Now())
 	}
@@ -148,6 +148,22 @@ func (p *Publisher) check(ctx context.Context, hub Hub, repo forge.Repo, j job.J
 		p.Log.Warn("check run given up", "job", string(j.ID), "err", err)
 	}
 	return nil
+}
+
+// buttons are what can be asked for by a press on the check run. An update without
+// any would leave those that were there: there is always one.
+func buttons(j job.Job) []forge.Action {
+	again := forge.Action{Label: "Run again", Description: "The same comparison once more", Identifier: job.ButtonRunAgain}
+	switch {
+	case j.State == job.Queued:
+		return []forge.Action{{Label: "Cancel", Description: "Take this comparison back", Identifier: job.ButtonCancel}}
+	case j.State == job.Running:
+		return []forge.Action{{Label: "Cancel", Description: "Stop; what was measured is reported", Identifier: job.ButtonCancel}}
+	case j.Outcome != nil && j.Outcome.Kind == job.Measured:
+		return []forge.Action{again, {Label: "More runs", Description: "Again, with up to four times the runs", Identifier: job.ButtonMoreRuns}}
+	default:
+		return []forge.Action{again}
+	}
 }
 
 // missing gives the annotations that the check run does not have yet: an update
