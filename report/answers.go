@@ -73,19 +73,24 @@ func (r *Report) answer(k bucket, rows []*Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- **%s** (%d)", bucketTitle(k, r.Design.Margin), len(rows))
 	shown := rows[:min(len(rows), namedRows)]
-	if k.verdicts[0] == stats.Equivalent {
-		var names []string
-		for _, row := range shown {
-			names = append(names, Code(shorten(Visible(row.ID), nameColumns)))
+	// Equal ones need no words; one that is shown to be worse, by less than
+	// matters, must not be taken for equal.
+	var equal []string
+	var lines strings.Builder
+	for _, row := range shown {
+		name := Code(shorten(Visible(row.ID), nameColumns))
+		if row.Verdict == stats.Equivalent {
+			equal = append(equal, name)
+			continue
 		}
-		b.WriteString(": " + strings.Join(names, ", "))
-	} else {
-		for _, row := range shown {
-			fmt.Fprintf(&b, "\n  - %s: %s", Code(shorten(Visible(row.ID), nameColumns)), row.answerText(r.Design.Margin))
-		}
+		fmt.Fprintf(&lines, "\n  - %s: %s", name, row.answerText(r.Design.Margin))
 	}
+	if len(equal) > 0 {
+		b.WriteString(": " + strings.Join(equal, ", "))
+	}
+	b.WriteString(lines.String())
 	if more := len(rows) - len(shown); more > 0 {
-		if k.verdicts[0] == stats.Equivalent {
+		if lines.Len() == 0 {
 			fmt.Fprintf(&b, " and %d more", more)
 		} else {
 			fmt.Fprintf(&b, "\n  - and %d more, in the table below", more)
