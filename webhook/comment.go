@@ -16,18 +16,21 @@ import (
 // comment acts on the commands of a new comment, or on those that an edit changed.
 func (a *Acceptor) comment(ctx context.Context, e job.Event, log *slog.Logger) error {
 	commands, lost := Commands(e.Comment.Body)
+	gone := false // an edit has taken away what we may have replied to
 	if e.Action == "edited" {
 		old, oldLost := Commands(e.Comment.OldBody)
-		commands = slices.DeleteFunc(commands, func(c Command) bool {
-			return slices.ContainsFunc(old, func(o Command) bool { return o.Text == c.Text && o.Adhoc == c.Adhoc })
-		})
+		gone = len(without(old, commands)) > 0 || oldLost && !lost
+		commands = without(commands, old)
 		lost = lost && !oldLost
-	}
-	if len(commands) == 0 && !lost {
-		return nil
 	}
 	hub, repo := a.Hub(e.Installation), repoOf(e.Repository)
 	marker := fmt.Sprintf("comment:%d", e.Comment.ID)
+	if len(commands) == 0 && !lost {
+		if gone {
+			return a.mend(ctx, hub, e, marker, "This is no longer asked for: the comment has been changed.")
+		}
+		return nil
+	}
 	cfg, err := a.trusted(ctx, hub, repo, e)
 	if err != nil {
 		return a.say(ctx, hub, e, marker, err, log)
@@ -48,11 +51,22 @@ func (a *Acceptor) comment(ctx context.Context, e job.Event, log *slog.Logger) e
 	}
 	switch {
 	case len(replies) == 0 && e.Action == "edited":
-		return a.mend(ctx, hub, e, marker)
+		return a.mend(ctx, hub, e, marker, "The command has been changed, and is understood now.")
 	case len(replies) == 0:
 		return nil
 	}
 	return a.reply(ctx, hub, e, marker, strings.Join(replies, "\n\n"))
+}
+
+// without gives the commands that are not among others.
+func without(commands, others []Command) []Command {
+	var left []Command
+	for _, c := range commands {
+		if !slices.ContainsFunc(others, func(o Command) bool { return o.Text == c.Text && o.Adhoc == c.Adhoc }) {
+			left = append(left, c)
+		}
+	}
+	return left
 }
 
 // trusted gives the repository's config when the sender may give commands, and

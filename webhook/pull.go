@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/prbench/prbench/internal/config"
@@ -26,6 +27,10 @@ func (a *Acceptor) pullRequest(ctx context.Context, e job.Event, own bool, log *
 		if e.Action == "synchronize" {
 			return a.headMoved(ctx, e)
 		}
+	case "closed":
+		return a.closed(ctx, e)
+	case "edited":
+		return a.baseChanged(ctx, e)
 	case "labeled":
 		if !own {
 			return a.labeled(ctx, e, log)
@@ -82,6 +87,39 @@ func (a *Acceptor) unlabeled(ctx context.Context, e job.Event) error {
 		return j.Wish.Trigger == job.ByLabel && j.Wish.Label == e.Label
 	})
 	return err
+}
+
+// closed takes back what waits. What runs goes on: the machine's time is spent,
+// and a merged pull request's result is worth having.
+func (a *Acceptor) closed(ctx context.Context, e job.Event) error {
+	_, err := a.cancelJobs(ctx, e, "the pull request was closed", func(j job.Job) bool { return j.State == job.Queued })
+	return err
+}
+
+// baseChanged notes for the report that the pull request goes elsewhere now. Both
+// commits of a job stay what they are.
+func (a *Acceptor) baseChanged(ctx context.Context, e job.Event) error {
+	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	for _, j := range jobs {
+		if j.State.Ended() || j.Base.Ref == e.BaseRef {
+			continue
+		}
+		note := fmt.Sprintf("After this was asked for, the base of the pull request was changed from %s to %s. This comparison is with the merge base of %s.",
+			code(e.OldBase), code(e.BaseRef), code(j.Base.Ref))
+		_, err := a.Store.Update(ctx, j.ID, func(j *job.Job) error {
+			if !slices.Contains(j.Notes, note) {
+				j.Notes = append(j.Notes, note)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("note the new base of job %s: %w", j.ID, err)
+		}
+	}
+	return nil
 }
 
 // headMoved cancels what waits for an older head, marks the rest outdated and

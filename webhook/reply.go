@@ -45,8 +45,8 @@ func (a *Acceptor) reply(ctx context.Context, hub Hub, e job.Event, marker, body
 }
 
 // mend takes back what an earlier reply said, where there is one, once the
-// command has been changed into one that needs no reply.
-func (a *Acceptor) mend(ctx context.Context, hub Hub, e job.Event, marker string) error {
+// command has been changed into one that needs no reply, or is gone.
+func (a *Acceptor) mend(ctx context.Context, hub Hub, e job.Event, marker, say string) error {
 	_, ok, err := hub.FindComment(ctx, repoOf(e.Repository), e.PR, replyTag(marker))
 	if err != nil {
 		return fmt.Errorf("look for our reply: %w", err)
@@ -54,7 +54,7 @@ func (a *Acceptor) mend(ctx context.Context, hub Hub, e job.Event, marker string
 	if !ok {
 		return nil
 	}
-	return a.reply(ctx, hub, e, marker, "The command has been changed, and is understood now.")
+	return a.reply(ctx, hub, e, marker, say)
 }
 
 // replyTag finds a reply again. A marker may hold a label's name, which could
