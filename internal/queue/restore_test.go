@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,28 +71,13 @@ func TestABackupThatIsShorterOrLongerIsRefused(t *testing.T) {
 }
 
 func TestABackupOfAnotherFormatOrOfOtherStreamsIsRefused(t *testing.T) {
-	write := func(i BackupInfo) []byte {
-		f, err := os.CreateTemp(t.TempDir(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if err := (&backupWriter{to: f}).finish(i); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(f.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
 	for want, i := range map[string]BackupInfo{
 		"read the backup: it is of format 2, this build reads format 1": {Format: 2},
 		"read the backup: it has no events or no jobs":                  {Format: 1},
 		"the file is no whole backup: its manifest tells of other entries or checksums than it has": {
-			Format: 1, Streams: []BackupStream{{Name: "HOOKS", Snapshot: BackupFile{Name: "HOOKS.snapshot"}}}},
+			Format: 1, Streams: []BackupStream{{Name: "HOOKS", Later: &BackupFile{Name: "HOOKS.later"}}}},
 	} {
-		if err := check(write(i)); err == nil || err.Error() != want {
+		if err := check(written(t, i, "content")); err == nil || err.Error() != want {
 			t.Errorf("%+v: %v, want %s", i, err, want)
 		}
 	}
@@ -238,14 +224,52 @@ func TestAStoreWhoseRestoreWasKilledIsNotServedButRestoredAgain(t *testing.T) {
 	}
 }
 
-func FuzzReadBackup(f *testing.F) {
-	_, content := small(f)
-	f.Add(content)
-	f.Add(content[:tarBlock])
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := check(b); err == nil && !bytes.Contains(b, []byte(manifestSum)) {
-			t.Error("a file without its checksum is taken")
+// written gives the file of a backup whose streams have this content.
+func written(t testing.TB, i BackupInfo, content string) []byte {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w := &backupWriter{to: f}
+	for n := range i.Streams {
+		i.Streams[n].Snapshot, err = w.add(i.Streams[n].Name+".snapshot", func(w io.Writer) error {
+			_, err := io.WriteString(w, content)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.finish(i); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func FuzzOnlyAWholeBackupIsRead(f *testing.F) {
+	whole := written(f, BackupInfo{Format: backupFormat, Streams: []BackupStream{{Name: hooksStream}, {Name: "KV_jobs"}}}, "content")
+	if err := check(whole); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint(0), byte(1), uint(0), []byte{})
+	f.Add(uint(124), byte(0x80), uint(0), []byte{}) // a size
+	f.Add(uint(0), byte(0), uint(tarBlock), []byte("\x00"))
+	f.Add(uint(0), byte(0), uint(len(whole)), []byte("x"))
+	f.Fuzz(func(t *testing.T, at uint, change byte, cut uint, more []byte) {
+		b := bytes.Clone(whole)
+		b[at%uint(len(b))] ^= change
+		b = append(b[:uint(len(b))-min(cut, uint(len(b)))], more...)
+		if err := check(b); (err == nil) != bytes.Equal(b, whole) {
+			t.Errorf("a changed file: %v", err)
+		}
+		if err := check(more); err == nil && !bytes.Equal(more, whole) {
+			t.Error("some bytes are a backup")
 		}
 	})
 }
