@@ -60,6 +60,9 @@ func Compare(ctx context.Context, r LocalRequest) (c Comparison, err error) {
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return c, fmt.Errorf("make a folder for the trees: %w", err)
 	}
+	if err := reachable(dir, r.Sandbox.Facts()); err != nil {
+		return c, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
