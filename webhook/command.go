@@ -3,12 +3,14 @@ package webhook
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/pflag"
 
 	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/job"
 )
 
 // Word is how a command starts, at the beginning of a line.
@@ -19,11 +21,12 @@ type Verb string
 
 // The verbs of a comment. Run has no word of its own.
 const (
-	Run    Verb = "run"
-	Rerun  Verb = "rerun"
-	Cancel Verb = "cancel"
-	Status Verb = "status"
-	Help   Verb = "help"
+	Run     Verb = "run"
+	Rerun   Verb = "rerun"
+	Cancel  Verb = "cancel"
+	Status  Verb = "status"
+	Explain Verb = "explain"
+	Help    Verb = "help"
 )
 
 // Command is one command of a comment, as understood.
@@ -34,7 +37,8 @@ type Command struct {
 	// Text is the command with phone dashes and quotes put right and white space
 	// folded: two commands with the same Text are the same wish.
 	Text string
-	// Adhoc is the content of the fenced block right after the command.
+	// Adhoc is the content of the fenced block right after the command; of Explain
+	// also that of the quote nearest to it, where no block follows.
 	Adhoc string
 	// Err says what is wrong with the command, in words for its author. It may
 	// quote hostile text.
@@ -63,6 +67,13 @@ func parseCommand(line string) Command {
 				c.Err = fmt.Errorf("`%s %s` takes nothing after it", Word, v)
 			}
 			return c
+		case Explain:
+			c.Verb = v
+			c.Flags, c.Suites, c.Err = config.ParseJobArgs(words[1:])
+			if c.Err == nil && !onlyDesign(c) {
+				c.Err = fmt.Errorf("`%s %s` takes --margin and --runs N, the runs a side that the table was made of", Word, v)
+			}
+			return c
 		}
 	}
 	c.Flags, c.Suites, c.Err = config.ParseJobArgs(words)
@@ -70,6 +81,17 @@ func parseCommand(line string) Command {
 		c.Verb, c.Err = Help, nil
 	}
 	return c
+}
+
+// onlyDesign tells whether a command says nothing beyond what a printed table can
+// be judged by.
+func onlyDesign(c Command) bool {
+	f := c.Flags
+	if f.Runs != nil && *f.Runs == job.Adaptive {
+		return false
+	}
+	f.Runs, f.Margin = nil, 0
+	return len(c.Suites) == 0 && reflect.ValueOf(f).IsZero()
 }
 
 // splitWords splits like a shell, without a shell: quotes group, nothing else

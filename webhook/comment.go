@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -124,6 +125,8 @@ func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *conf
 		said, err = a.cancelAll(ctx, e)
 	case Rerun:
 		err = a.rerun(ctx, e, c, log)
+	case Explain:
+		err = a.explain(ctx, cfg, e, c, log)
 	default:
 		q := asked{event: e, hub: hub, repo: repo, cfg: cfg, flags: c.Flags, suite: c.Suites, adhoc: c.Adhoc,
 			at: e.At, wish: commentWish(e, c)}
@@ -145,7 +148,11 @@ func logJob(log *slog.Logger, j job.Job, fresh bool, err error) {
 }
 
 func commentWish(e job.Event, c Command) job.Wish {
-	return job.Wish{Key: fmt.Sprintf("comment:%d:%s", e.Comment.ID, c.Text), Trigger: job.ByComment, Command: c.Text,
+	key := fmt.Sprintf("comment:%d:%s", e.Comment.ID, c.Text)
+	if c.Adhoc != "" {
+		key += fmt.Sprintf(":%x", sha256.Sum256([]byte(c.Adhoc)))
+	}
+	return job.Wish{Key: key, Trigger: job.ByComment, Command: c.Text,
 		Sender: e.Sender.Login, SenderID: e.Sender.ID, CommentID: e.Comment.ID, Delivery: e.Delivery, At: e.At}
 }
 
@@ -156,7 +163,7 @@ func (a *Acceptor) rerun(ctx context.Context, e job.Event, c Command, log *slog.
 		return fmt.Errorf("read the pull request's jobs: %w", err)
 	}
 	wish := commentWish(e, c)
-	history = slices.DeleteFunc(history, func(j job.Job) bool { return j.Wish.Key == wish.Key })
+	history = slices.DeleteFunc(history, func(j job.Job) bool { return j.Wish.Key == wish.Key || j.Explain != nil })
 	if len(history) == 0 {
 		return refuse("nothing has been run on this pull request yet")
 	}

@@ -35,6 +35,9 @@ func Commands(body string) (commands []Command, lost bool) {
 				if i == len(found)-1 && endsWithCommand(n, src) {
 					c.Adhoc = fenceAfter(n, src)
 				}
+				if c.Verb == Explain && c.Adhoc == "" {
+					c.Adhoc = quoteNear(n, src)
+				}
 				commands = append(commands, c)
 			}
 		case ast.KindBlockquote, ast.KindList:
@@ -161,6 +164,38 @@ func fenceAfter(n ast.Node, src []byte) string {
 		seg := fence.Lines().At(i)
 		b.Write(seg.Value(src))
 	}
+	return b.String()
+}
+
+// quoteNear is the text of the last quote before the node, else of the first one
+// after it.
+func quoteNear(n ast.Node, src []byte) string {
+	for at := n.PreviousSibling(); at != nil; at = at.PreviousSibling() {
+		if at.Kind() == ast.KindBlockquote {
+			return textOf(at, src)
+		}
+	}
+	for at := n.NextSibling(); at != nil; at = at.NextSibling() {
+		if at.Kind() == ast.KindBlockquote {
+			return textOf(at, src)
+		}
+	}
+	return ""
+}
+
+// textOf gives the lines of a container's blocks, without its marks.
+func textOf(container ast.Node, src []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(container, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering || n.Type() != ast.TypeBlock || n == container || n.Lines().Len() == 0 {
+			return ast.WalkContinue, nil
+		}
+		for i := range n.Lines().Len() {
+			seg := n.Lines().At(i)
+			b.WriteString(strings.TrimRight(string(seg.Value(src)), "\n") + "\n")
+		}
+		return ast.WalkSkipChildren, nil
+	})
 	return b.String()
 }
 

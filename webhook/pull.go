@@ -104,7 +104,7 @@ func (a *Acceptor) baseChanged(ctx context.Context, e job.Event) error {
 		return fmt.Errorf("read the pull request's jobs: %w", err)
 	}
 	for _, j := range jobs {
-		if j.State.Ended() || j.Base.Ref == e.BaseRef {
+		if j.State.Ended() || j.Base.Ref == e.BaseRef || j.Explain != nil {
 			continue
 		}
 		note := fmt.Sprintf("After this was asked for, the base of the pull request was changed from %s to %s. This comparison is with the merge base of %s.",
@@ -130,7 +130,7 @@ func (a *Acceptor) headMoved(ctx context.Context, e job.Event) error {
 		return fmt.Errorf("read the pull request's jobs: %w", err)
 	}
 	for _, j := range jobs {
-		if j.Head.SHA == e.HeadSHA || j.Outdated {
+		if j.Head.SHA == e.HeadSHA || j.Outdated || j.Explain != nil {
 			continue
 		}
 		if err := a.outdate(ctx, j, e); err != nil {

@@ -92,6 +92,8 @@ func help(cfg *config.Repo) string {
 		Word+" rerun     the last comparison once more\n"+
 		Word+" cancel    take back what waits or runs\n"+
 		Word+" status    what waits and runs\n"+
+		Word+" explain   judge a table that compare.R printed, in the fenced block below or the quote above\n"+
+		"          [--margin 2%] [--runs N]\n"+
 		Word+" help      this text") +
 		"\n\nThe suites of this repository are " + suiteNames(cfg) + ". The label " + code(cfg.Trigger.Label) + " runs the default ones."
 }
@@ -113,7 +115,7 @@ func (a *Acceptor) status(ctx context.Context, cfg *config.Repo, e job.Event) (s
 	}
 	var b strings.Builder
 	for _, j := range jobs {
-		if j.State.Ended() {
+		if j.State.Ended() || j.Explain != nil {
 			continue
 		}
 		fmt.Fprintf(&b, "- %s against %s: %s", code(short(j.Head.SHA)), code(short(j.Base.SHA)), j.State)

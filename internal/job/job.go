@@ -186,6 +186,8 @@ type Job struct {
 	Spec         Spec       `json:"spec"`
 	Base         Side       `json:"base"`
 	Head         Side       `json:"head"`
+	// Explain is set where nothing is to be measured: see Explain.
+	Explain *Explain `json:"explain,omitempty"`
 	// Attempt is the statistical repeat of this comparison, from 1. It is not
 	// the Try.
 	Attempt int `json:"attempt"`
@@ -212,6 +214,14 @@ type Job struct {
 	Outdated bool `json:"outdated,omitempty"`
 
 	Published Published `json:"published,omitzero"`
+}
+
+// Explain is a printed table that is to be judged as it is. Such a job has no
+// commits and needs no runner: it begins in state Publishing, with an Outcome of
+// kind Explained, and the publisher answers it. Of its spec only Margin, Alpha and
+// Runs (a side, 0 unknown) count.
+type Explain struct {
+	Table string `json:"table"` // hostile text
 }
 
 // SchemaVersion is the Job.Version that this build writes.
@@ -269,6 +279,8 @@ const (
 	Fault OutcomeKind = "fault"
 	// Stopped: cancelled; what was measured is in the stream.
 	Stopped OutcomeKind = "stopped"
+	// Explained: nothing ran; a printed table is to be judged.
+	Explained OutcomeKind = "explained"
 )
 
 // Outcome is what an execution of a job ended with, as its runner tells it.

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -17,6 +18,12 @@ func (p *Publisher) bring(ctx context.Context, j job.Job) error {
 	shown := j.Published
 	if err := p.react(ctx, hub, repo, j, &shown.Seen, forge.ReactionEyes); err != nil {
 		return err
+	}
+	if j.Explain != nil {
+		if err := p.explain(ctx, hub, repo, j, &shown); err != nil {
+			return err
+		}
+		return p.record(ctx, j, shown)
 	}
 	page, err := p.page(ctx, j)
 	if err != nil {
@@ -50,7 +57,7 @@ func finalState(j job.Job) job.State {
 		return j.State
 	}
 	switch j.Outcome.Kind {
-	case job.Measured:
+	case job.Measured, job.Explained:
 		return job.Done
 	case job.Stopped:
 		return job.Cancelled
@@ -213,8 +220,14 @@ func clipRunes(s string, n int) string {
 	return s
 }
 
-// marker finds the report comment of a head commit.
-func marker(j job.Job) string { return "<!-- prbench report " + j.Head.SHA + " -->" }
+// marker finds the report comment of a head commit, or the answer to a command
+// that asks to explain a table.
+func marker(j job.Job) string {
+	if j.Explain != nil {
+		return fmt.Sprintf("<!-- prbench explain %d %x -->", j.Wish.CommentID, sha256.Sum256([]byte(j.Wish.Command)))
+	}
+	return "<!-- prbench report " + j.Head.SHA + " -->"
+}
 
 // comment writes the one report comment of the head commit: the one whose id is
 // known, else one with our marker, else a new one. Where it can never be
@@ -250,7 +263,7 @@ func (p *Publisher) comment(ctx context.Context, hub Hub, repo forge.Repo, j job
 	}
 }
 
-// commentID is the stored id of this job, or of another job of the same head.
+// commentID is the stored id of this job, or of another one with the same comment.
 func (p *Publisher) commentID(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, shown job.Published) (int64, error) {
 	if shown.CommentID != 0 {
 		return shown.CommentID, nil
@@ -260,7 +273,7 @@ func (p *Publisher) commentID(ctx context.Context, hub Hub, repo forge.Repo, j j
 		return 0, fmt.Errorf("read the pull request's jobs: %w", err)
 	}
 	for _, o := range others {
-		if o.Head.SHA == j.Head.SHA && o.Published.CommentID != 0 {
+		if marker(o) == marker(j) && o.Published.CommentID != 0 {
 			return o.Published.CommentID, nil
 		}
 	}
