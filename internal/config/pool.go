@@ -57,7 +57,8 @@ func matchRepository(pattern, repository string) bool {
 	return ok && err == nil
 }
 
-var repositoryPattern = regexp.MustCompile(`^[A-Za-z0-9*?-]{1,100}/[A-Za-z0-9._*?-]{1,100}$`)
+// An owner has an underscore where an enterprise manages its users.
+var repositoryPattern = regexp.MustCompile(`^[A-Za-z0-9_*?-]{1,100}/[A-Za-z0-9._*?-]{1,100}$`)
 
 func checkRepositoryPattern(s string) error {
 	if !repositoryPattern.MatchString(s) {
