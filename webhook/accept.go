@@ -10,6 +10,7 @@ import (
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/queue"
 )
 
 // Hub is what this stage asks of GitHub, as one installation. *forge.Client is one.
@@ -125,6 +126,16 @@ func (a *Acceptor) allows(pool, repository string, installation int64) bool {
 	return slices.ContainsFunc(a.Pools, func(p config.Pool) bool {
 		return p.Name == pool && p.Allows(repository, installation)
 	})
+}
+
+// limits are a pool's limits on running jobs.
+func (a *Acceptor) limits(pool string) queue.Limits {
+	for _, p := range a.Pools {
+		if p.Name == pool {
+			return queue.Limits{PerPerson: p.Limits.PerPerson, PerRepository: p.Limits.PerRepository}
+		}
+	}
+	return queue.Limits{}
 }
 
 // serves tells whether a repository may use any pool.

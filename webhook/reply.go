@@ -11,6 +11,7 @@ import (
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/queue"
 )
 
 // say turns the end of a wish into a reply: nothing for nil, its words for a
@@ -103,16 +104,11 @@ func (a *Acceptor) status(ctx context.Context, cfg *config.Repo, e job.Event) (s
 	if err != nil {
 		return "", fmt.Errorf("read the pull request's jobs: %w", err)
 	}
-	queued, err := a.Store.ByState(ctx, job.Queued)
+	all, err := a.Store.ByState(ctx)
 	if err != nil {
-		return "", fmt.Errorf("count the queue: %w", err)
+		return "", fmt.Errorf("read the queue: %w", err)
 	}
-	waiting := 0
-	for _, j := range queued {
-		if j.Spec.Pool == cfg.Pool {
-			waiting++
-		}
-	}
+	line := queue.NewLine(all...)
 	var b strings.Builder
 	for _, j := range jobs {
 		if j.State.Ended() || j.Explain != nil {
@@ -126,12 +122,18 @@ func (a *Acceptor) status(ctx context.Context, cfg *config.Repo, e job.Event) (s
 			}
 			fmt.Fprintf(&b, ", %s, %d of %s%d runs", p.Phase, p.Done, most, p.Total)
 		}
+		if left := j.Progress.Left.Std(); j.State == job.Running && left > 0 {
+			fmt.Fprintf(&b, ", expected to end by %s UTC", j.Progress.At.Add(left).UTC().Format("15:04"))
+		}
+		if place, ok := line.Place(j.ID, a.limits(j.Spec.Pool)); ok {
+			fmt.Fprintf(&b, " in the pool %s. %s", code(j.Spec.Pool), place)
+		}
 		b.WriteString("\n")
 	}
 	if b.Len() == 0 {
 		b.WriteString("No benchmark of this pull request waits or runs.\n")
 	}
-	fmt.Fprintf(&b, "\nJobs waiting in the pool %s: %d.", code(cfg.Pool), waiting)
+	fmt.Fprintf(&b, "\nJobs waiting in the pool %s: %d.", code(cfg.Pool), len(line.Waiting(cfg.Pool)))
 	return b.String(), nil
 }
 

@@ -66,7 +66,7 @@ func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger
 	s.acceptor = &webhook.Acceptor{Hub: func(id int64) webhook.Hub { return s.forge.Installation(id) }, Store: s.queue,
 		Pools: cfg.Pools, Self: s.forge.Self, TrustedBots: cfg.TrustedBots, Log: log, Now: time.Now}
 	s.publish = &publish.Publisher{Hub: func(id int64) publish.Hub { return s.forge.Installation(id) }, Store: s.queue,
-		Checks: s.forge.IsApp(), Log: log, Now: time.Now, ProgressEvery: p.progress, Retry: p.retry, Observe: m.published}
+		Checks: s.forge.IsApp(), Log: log, Now: time.Now, ProgressEvery: p.progress, Retry: p.retry, Observe: m.published, Limits: limitsOf(cfg)}
 	intake, err := webhook.NewIntake([]string{cfg.GitHub.WebhookSecret.Reveal()}, s.queue.PublishEvent, log)
 	if err != nil {
 		s.close()
@@ -95,13 +95,18 @@ func stateOptions(cfg *config.Serve, p pace, log *slog.Logger) queue.Options {
 	return queue.Options{Dir: cfg.State.Dir, MaxBytes: cfg.State.MaxSize,
 		NATS: cfg.State.NATS, Credentials: cfg.State.Credentials, Logger: log,
 		DuplicateWindow: cfg.DuplicateWindow.Std(), Retention: cfg.Retention.Std(), Lease: p.lease, LeadLease: p.lead,
-		Limits: func(pool string) queue.Limits {
-			found, ok := cfg.Pool(pool)
-			if !ok {
-				return queue.Limits{}
-			}
-			return queue.Limits{PerPerson: found.Limits.PerPerson, PerRepository: found.Limits.PerRepository}
-		}}
+		Limits: limitsOf(cfg)}
+}
+
+// limitsOf gives the running limits of a pool.
+func limitsOf(cfg *config.Serve) func(pool string) queue.Limits {
+	return func(pool string) queue.Limits {
+		found, ok := cfg.Pool(pool)
+		if !ok {
+			return queue.Limits{}
+		}
+		return queue.Limits{PerPerson: found.Limits.PerPerson, PerRepository: found.Limits.PerRepository}
+	}
 }
 
 func openQueue(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger) (*queue.Queue, error) {

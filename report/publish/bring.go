@@ -32,6 +32,9 @@ func (p *Publisher) bring(ctx context.Context, j job.Job) error {
 	if err := p.check(ctx, hub, repo, j, page, &shown); err != nil {
 		return err
 	}
+	if j.State == job.Queued {
+		p.line.tell(j.ID, page.place)
+	}
 	if page.comment != "" {
 		if err := p.comment(ctx, hub, repo, j, page.comment, &shown); err != nil {
 			return err

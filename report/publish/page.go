@@ -19,6 +19,8 @@ type page struct {
 	// comment is the whole report comment of the head commit; empty while there
 	// is nothing to report.
 	comment string
+	// place is what is said of a waiting job's place in the line.
+	place string
 }
 
 // page composes what is to be shown of a job, from the records alone, so that
@@ -26,7 +28,8 @@ type page struct {
 func (p *Publisher) page(ctx context.Context, j job.Job) (page, error) {
 	switch {
 	case j.State == job.Queued:
-		return page{status: "queued", title: "Waiting for a runner", summary: waitingText(j)}, nil
+		place := p.place(j)
+		return page{status: "queued", title: "Waiting for a runner", summary: p.waitingText(ctx, j, place), place: place}, nil
 	case j.State == job.Running:
 		return page{status: "in_progress", title: progressTitle(j), summary: progressText(j)}, nil
 	case j.Outcome == nil || j.Try == 0:
@@ -54,11 +57,6 @@ func (p *Publisher) page(ctx context.Context, j job.Job) (page, error) {
 		out.conclusion = "cancelled"
 	}
 	return out, nil
-}
-
-func waitingText(j job.Job) string {
-	return fmt.Sprintf("%s against %s waits for a free runner of the pool %s.",
-		report.Code(short(j.Head.SHA)), report.Code(short(j.Base.SHA)), report.Code(j.Spec.Pool))
 }
 
 func progressTitle(j job.Job) string {

@@ -63,6 +63,10 @@ type Publisher struct {
 	Retry time.Duration
 	// Observe, where set, is told of each try's outcome ("published", "retry", "given-up").
 	Observe func(outcome string)
+	// Limits gives a pool's limits on running jobs; nil: none.
+	Limits func(pool string) queue.Limits
+
+	line waiting
 }
 
 // lease names the publisher's lease in the store.
@@ -89,6 +93,7 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 		stop()
 		return fmt.Errorf("watch the jobs: %w", err)
 	}
+	p.line.reset()
 	a := newAgenda()
 	done := make(chan struct{})
 	for range workers {
@@ -98,8 +103,12 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 		}()
 	}
 	for change := range jobs {
+		moved := p.line.put(change)
 		if j := change.Job; j.Revision > j.Published.Revision {
 			a.add(j.ID, p.Now().Add(p.patience(j)))
+		}
+		for _, id := range moved {
+			a.add(id, p.Now().Add(p.progressEvery()))
 		}
 	}
 	stop()
@@ -121,6 +130,10 @@ func (p *Publisher) patience(j job.Job) time.Duration {
 	if !isProgress(j) {
 		return 0
 	}
+	return p.progressEvery()
+}
+
+func (p *Publisher) progressEvery() time.Duration {
 	if p.ProgressEvery > 0 {
 		return p.ProgressEvery
 	}
@@ -142,12 +155,13 @@ func (p *Publisher) work(ctx context.Context, a *agenda) {
 // another look, 0 for none.
 func (p *Publisher) attend(ctx context.Context, id job.ID) time.Duration {
 	j, err := p.Store.Get(ctx, id)
-	if err == nil && j.Revision <= j.Published.Revision {
+	shown := err == nil && j.Revision <= j.Published.Revision
+	if shown && !p.movedUp(j) {
 		return 0
 	}
 	log := p.Log.With("job", string(id), "try", j.Try, "delivery", j.Wish.Delivery)
 	if err == nil {
-		if isProgress(j) {
+		if isProgress(j) || shown {
 			err = p.bring(forge.AsProgress(ctx), j)
 		} else {
 			err = p.bring(ctx, j)
