@@ -50,7 +50,7 @@ func TestAnIdleRunnerMeasuresItsMachineAndTellsItInItsReports(t *testing.T) {
 }
 
 func TestAJobEndsACalibrationAndKeepsItsBase(t *testing.T) {
-	t.Parallel() // most of it is waiting
+	t.Parallel()                       // most of it is waiting
 	w := newWorld(t, uneven("1"), nil) // a calibration takes a minute
 	w.opts.CalibrateEvery = time.Hour
 	stop := w.start(w.opts)
