@@ -48,3 +48,10 @@ r-check: need-r ## 200 random comparisons against R's t.test, with the largest e
 
 need-r:
 	@.ci/need r-base-core:Rscript
+
+.PHONY: contract need-contract
+contract: need-contract ## requests, answers and webhooks against GitHub's own descriptions, and a GitHub that others wrote
+	@internal/forgetest/contract/run
+
+need-contract:
+	@.ci/need git:git bubblewrap:bwrap nodejs:node npm:npm

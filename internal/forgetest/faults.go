@@ -168,6 +168,9 @@ func (s *Server) recorded(next http.Handler) http.Handler {
 			one.Status, one.Response, one.Answer = rec.status, rec.body.Bytes(), w.Header().Clone()
 			entry = *one
 			s.mu.Unlock()
+			if r.Context().Err() != nil && rec.status == http.StatusInternalServerError {
+				entry.Status = 0 // whoever asked has gone, and git was ended: nobody got an answer
+			}
 			logRequest(entry, escaped, fault != nil && fault.Status != 0)
 		}()
 		s.apply(fault, rec, r, next)

@@ -13,7 +13,7 @@ export class Judge {
   count = { requests: 0, answers: 0, payloads: 0, 'answers made up by faults': 0, 'cut connections': 0, 'requests of the stand-in’s own tests': 0, 'too long to be logged': 0 }
   operations = new Set()
   events = new Set()
-  found = new Map() // from a fault to how often it was there
+  found = new Map() // from a fault to how often it was there, and where first
   allowed = new Map(allowances.deviations.map(d => [d, 0]))
 
   line(x) {
@@ -25,11 +25,15 @@ export class Judge {
   // unneeded are the deviations that did not occur.
   get unneeded() { return [...this.allowed].filter(([, times]) => times === 0).map(([d]) => d.why) }
 
-  #tell(place, faults) {
+  #tell(place, faults, example) {
     for (const fault of faults) {
       const deviation = allowances.deviations.find(d => d.place.test(place) && d.fault.test(fault))
       if (deviation) this.allowed.set(deviation, this.allowed.get(deviation) + 1)
-      else this.found.set(`${place}: ${fault}`, (this.found.get(`${place}: ${fault}`) ?? 0) + 1)
+      else {
+        const known = this.found.get(`${place}: ${fault}`) ?? { times: 0, example: example.slice(0, 300) }
+        known.times++
+        this.found.set(`${place}: ${fault}`, known)
+      }
     }
   }
 
@@ -41,14 +45,15 @@ export class Judge {
     if (x.program.startsWith('forgetest.')) this.count['requests of the stand-in’s own tests']++
     else {
       this.count.requests++
-      this.#tell(`request ${place}`, route ? rest.request(exchange, route) : ['the description has no such address'])
+      this.#tell(`request ${place}`, route ? rest.request(exchange, route) : ['the description has no such address'],
+        `${x.path}?${x.query ?? ''} ${x.request ?? ''}`)
     }
     if (!x.status) this.count['cut connections']++
     else if (x.made_up) this.count['answers made up by faults']++
     else if (route && !allowances.moved.includes(x.status)) {
       this.count.answers++
       this.operations.add(place)
-      this.#tell(`answer ${x.status} of ${place}`, rest.answer(exchange, route, allowances.general))
+      this.#tell(`answer ${x.status} of ${place}`, rest.answer(exchange, route, allowances.general), x.answer ?? '')
     }
   }
 
@@ -57,6 +62,6 @@ export class Judge {
     const name = [x.event, payload.action].filter(Boolean).join(' ')
     this.count.payloads++
     this.events.add(name)
-    this.#tell(`webhook ${name}`, webhooks.faults(x.event, payload) ?? ['the description has no such event'])
+    this.#tell(`webhook ${name}`, webhooks.faults(x.event, payload) ?? ['the description has no such event'], x.body)
   }
 }

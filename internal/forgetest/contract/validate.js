@@ -17,7 +17,7 @@ console.log(`GitHub's description: ${versions}`)
 console.log(Object.entries(count).map(([what, n]) => `${n} ${what}`).join(', '))
 console.log(`${judge.operations.size} operations, ${judge.events.size} kinds of webhook`)
 for (const [deviation, times] of judge.allowed) console.log(`allowed ${times} times: ${deviation.why}`)
-for (const [fault, times] of judge.found) console.error(`${fault} (${times} times)`)
+for (const [fault, { times, example }] of judge.found) console.error(`${fault} (${times} times, as in ${example})`)
 for (const why of judge.unneeded) console.error(`an allowance that nothing needs: ${why}`)
 for (const what of ['requests', 'answers', 'payloads']) {
   // A log without them would have no faults either.
