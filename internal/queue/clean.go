@@ -2,6 +2,7 @@ package queue
 
 import (
 	"slices"
+	"time"
 
 	"github.com/prbench/prbench/internal/job"
 )
@@ -16,11 +17,33 @@ const (
 	maxNotes = 50
 )
 
+// Bounds of what a runner says of its progress: serve calculates with it.
+const (
+	maxProcesses = 100_000_000
+	maxLeft      = job.Duration(30 * 24 * time.Hour)
+)
+
 func cleanProgress(p job.Progress) job.Progress {
-	p.Phase = job.Phase(head(string(p.Phase), maxName))
+	if !knownPhase(p.Phase) {
+		p.Phase = ""
+	}
 	p.Case = head(p.Case, maxName)
-	p.Done, p.Total, p.Left = max(p.Done, 0), max(p.Total, 0), max(p.Left, 0)
+	p.Total = min(max(p.Total, 0), maxProcesses)
+	most := p.Total
+	if most == 0 {
+		most = maxProcesses // the total is not known
+	}
+	p.Done = min(max(p.Done, 0), most)
+	p.Left = min(max(p.Left, 0), maxLeft)
 	return p
+}
+
+func knownPhase(p job.Phase) bool {
+	switch p {
+	case job.PhaseFetch, job.PhaseBuildBase, job.PhaseBuildHead, job.PhaseMeasure, job.PhaseDeliver:
+		return true
+	}
+	return false
 }
 
 func cleanOutcome(o job.Outcome) job.Outcome {

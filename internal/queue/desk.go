@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -137,7 +138,14 @@ func (d *desk) take(ctx context.Context, m *nats.Msg) {
 	}
 }
 
-func (d *desk) answer(ctx context.Context, key, what string, data []byte) answer {
+// answer turns a panic into an answer, so that one bad request does not end serve.
+func (d *desk) answer(ctx context.Context, key, what string, data []byte) (a answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.q.log.Error("a runner's request panicked", "what", what, "runner", key, "panic", p, "stack", string(debug.Stack()))
+			a = failed(codeAgain, "the request could not be carried out")
+		}
+	}()
 	if !d.enter(key) {
 		return failed(codeAgain, "too many requests at once")
 	}

@@ -1,0 +1,71 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/prbench/prbench/internal/job"
+)
+
+func TestWhatARunnerSaysOfItsProgressIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		said, got job.Progress
+	}{
+		{"what is plausible stays",
+			job.Progress{Phase: job.PhaseMeasure, Done: 3, Total: 7, Left: job.Duration(time.Minute), Case: "c"},
+			job.Progress{Phase: job.PhaseMeasure, Done: 3, Total: 7, Left: job.Duration(time.Minute), Case: "c"}},
+		{"huge numbers",
+			job.Progress{Phase: job.PhaseFetch, Done: math.MaxInt, Total: math.MaxInt, Left: math.MaxInt64},
+			job.Progress{Phase: job.PhaseFetch, Done: maxProcesses, Total: maxProcesses, Left: maxLeft}},
+		{"negative numbers",
+			job.Progress{Phase: job.PhaseDeliver, Done: math.MinInt, Total: -1, Left: math.MinInt64},
+			job.Progress{Phase: job.PhaseDeliver}},
+		{"more done than there is",
+			job.Progress{Phase: job.PhaseBuildBase, Done: 9, Total: 4},
+			job.Progress{Phase: job.PhaseBuildBase, Done: 4, Total: 4}},
+		{"no total",
+			job.Progress{Phase: job.PhaseBuildHead, Done: math.MaxInt},
+			job.Progress{Phase: job.PhaseBuildHead, Done: maxProcesses}},
+		{"an unknown phase", job.Progress{Phase: "<b>mine</b>", Done: 1}, job.Progress{Done: 1}},
+	} {
+		if d := cmp.Diff(c.got, cleanProgress(c.said)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+}
+
+func TestARequestThatPanicsEndsNothingButItself(t *testing.T) {
+	q := open(t)
+	_, key, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Enroll(t.Context(), "box", "default", key); err != nil {
+		t.Fatal(err)
+	}
+	create(t, q, wish(1, 1, "k"))
+	j, _, err := q.handOut(t.Context(), "1.1.1", Runner{Key: key, Name: "box", Pool: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(q, Desk{Token: func(context.Context, job.Job) (Token, error) { panic("a bug") }})
+	ask, err := json.Marshal(request{Version: Protocol, ID: j.ID, Try: j.Try, Progress: &job.Progress{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range perRunner + 1 { // each lets go of its place
+		a := d.answer(t.Context(), key, askToken, ask)
+		if a.Error == nil || a.Error.Code != codeAgain || a.Error.Text != "the request could not be carried out" {
+			t.Fatalf("answered %+v", a.Error)
+		}
+	}
+	if a := d.answer(t.Context(), key, askBeat, ask); a.Error != nil {
+		t.Errorf("the next request: %+v", a.Error)
+	}
+}
