@@ -50,6 +50,11 @@ type try struct {
 
 // do does a job from its first beat to its end.
 func (s *service) do(ctx context.Context, l queue.Lease) {
+	// The id becomes the name of a folder that is removed in the end.
+	if !l.Job.ID.Valid() || l.Try < 1 {
+		s.Logger.Error("serve sent a job that cannot be done", "job", l.Job.ID, "try", l.Try)
+		return
+	}
 	t := &try{service: s, job: l.Job, try: l.Try,
 		dir: filepath.Join(s.jobs, fmt.Sprintf("%s-%d", l.Job.ID, l.Try)),
 		log: s.Logger.With("job", l.Job.ID, "try", l.Try)}
@@ -126,9 +131,6 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 // lease was lost.
 func (t *try) perform() job.Outcome {
 	fault := func(err error) job.Outcome { return job.Outcome{Kind: job.Fault, Text: err.Error()} }
-	if !t.job.ID.Valid() {
-		return fault(fmt.Errorf("serve sent a job with the id %q", t.job.ID))
-	}
 	if err := os.Mkdir(t.dir, 0o711); err != nil {
 		return fault(fmt.Errorf("make the job's folder: %w", err))
 	}
