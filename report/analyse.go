@@ -236,8 +236,8 @@ func rank(row *Row) int {
 	return slices.Index(order, row.Verdict)
 }
 
-// rollUp is the one verdict over all declared benchmarks. A process that was
-// lost leaves open what its case would have shown.
+// rollUp is the one verdict over all declared benchmarks. A case that printed
+// none leaves open what it would have shown, so it counts as one of them.
 func (r *Report) rollUp() *stats.RollUp {
 	var items []stats.RollUpItem
 	for _, row := range r.Rows {
@@ -249,10 +249,23 @@ func (r *Report) rollUp() *stats.RollUp {
 			items = append(items, row.combined.RollUpItem())
 		}
 	}
-	declared := len(items)
-	if len(r.Data.Losses) > 0 && declared == 0 {
-		declared = 1
+	for range r.silent() {
+		items = append(items, stats.RollUpItem{})
 	}
-	all := stats.Combine(items, declared, len(r.About.Host.Unfit) > 0)
+	all := stats.Combine(items, len(items), len(r.About.Host.Unfit) > 0)
 	return &all
+}
+
+// silent are the cases that should have printed a benchmark and did not. Under
+// a filter only those count that also failed: the others may have had nothing
+// to print.
+func (r *Report) silent() []Silent {
+	if !r.About.Filtered {
+		return r.Data.Silent
+	}
+	failed := map[Silent]bool{}
+	for _, l := range r.Data.Losses {
+		failed[Silent{l.Suite, l.Case}] = true
+	}
+	return slices.DeleteFunc(slices.Clone(r.Data.Silent), func(s Silent) bool { return !failed[s] })
 }

@@ -47,7 +47,7 @@ func (r *Report) conclusion() Conclusion {
 	if r.RollUp != nil && r.RollUp.Verdict == stats.Regresses {
 		return Failed
 	}
-	if r.Summary.Compared == 0 || len(r.Data.Losses) > 0 || r.RollUp != nil && r.RollUp.Verdict != stats.Safe {
+	if r.Summary.Compared == 0 || len(r.Data.Losses)+len(r.silent()) > 0 || r.RollUp != nil && r.RollUp.Verdict != stats.Safe {
 		return Neutral
 	}
 	for _, row := range r.Rows {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -104,7 +105,13 @@ type Data struct {
 	Quoted     []string
 	// NotInterleaved says that the sides ran one after the other.
 	NotInterleaved bool
+	// Silent are the cases of which processes ran and printed no benchmark on
+	// either side, whether they failed or not.
+	Silent []Silent
 }
+
+// Silent is a case that printed no benchmark.
+type Silent struct{ Suite, Case string }
 
 // maxQuoted bounds how many unreadable lines are kept for the report.
 const maxQuoted = 5
@@ -304,9 +311,19 @@ func (c *Collector) EndFile(p benchfmt.Properties, q benchfmt.Problems) {
 // Data gives what was collected. The collector must not be used afterwards.
 func (c *Collector) Data() *Data {
 	names := map[Key]int{}
+	printed := map[caseID]bool{}
 	for _, s := range c.data.Series {
 		names[s.Key]++
+		printed[caseID{s.suite, s.Case}] = true
 	}
+	for id := range c.cases {
+		if !printed[id] {
+			c.data.Silent = append(c.data.Silent, Silent{id.suite, id.cas})
+		}
+	}
+	slices.SortFunc(c.data.Silent, func(a, b Silent) int {
+		return cmp.Or(strings.Compare(a.Suite, b.Suite), strings.Compare(a.Case, b.Case))
+	})
 	for _, s := range c.data.Series {
 		if p := c.cases[caseID{s.suite, s.Case}]; p != nil {
 			s.Attempted = min(p.pairs[0], p.pairs[1])

@@ -12,6 +12,7 @@ import (
 	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report"
+	"github.com/prbench/prbench/report/stats"
 )
 
 func run(cas string, side job.SideName, pair int, value float64) job.Run {
@@ -64,6 +65,51 @@ func TestACrashOnOneSideIsALossThatBarsSafe(t *testing.T) {
 	if !strings.HasSuffix(r.Headline(), "; incomplete") {
 		t.Errorf("headline %q", r.Headline())
 	}
+}
+
+func TestACaseThatPrintsNothingBarsSafe(t *testing.T) {
+	silent := func(kind string) *report.Data {
+		c := report.NewCollector()
+		for pair := range 30 {
+			for _, side := range []job.SideName{job.Old, job.New} {
+				c.AddRun(run("held", side, pair, 1000+float64(pair%3)))
+				other := run("other", side, pair, 0)
+				other.Samples = nil
+				switch kind {
+				case "crashes on both sides":
+					other.Signal = "segmentation fault"
+				case "is of another suite with that name":
+					other.Suite, other.Case, other.Exit = "another", "held", 1
+				case "is not there":
+					continue
+				}
+				c.AddRun(other)
+			}
+		}
+		return c.Data()
+	}
+	for _, c := range []struct {
+		kind     string
+		filtered bool
+		want     stats.RollUpVerdict
+		declared int
+	}{
+		{"is not there", false, stats.Safe, 1},
+		{"crashes on both sides", false, stats.RollUpInconclusive, 2},
+		{"crashes on both sides", true, stats.RollUpInconclusive, 2},
+		{"is of another suite with that name", false, stats.RollUpInconclusive, 2},
+		{"ends without printing", false, stats.RollUpInconclusive, 2},
+		{"ends without printing", true, stats.Safe, 1},
+	} {
+		r := analyse(t, silent(c.kind), report.Options{Gate: true, About: report.About{Filtered: c.filtered}})
+		if r.RollUp.Verdict != c.want || r.RollUp.Declared != c.declared || (r.Check().Conclusion == report.Success) != (c.want == stats.Safe) {
+			t.Errorf("a case that %s, filtered %v: roll-up %+v, conclusion %s", c.kind, c.filtered, *r.RollUp, r.Check().Conclusion)
+		}
+		if incomplete := strings.HasSuffix(r.Headline(), "incomplete"); incomplete != (c.want != stats.Safe) {
+			t.Errorf("a case that %s: headline %q", c.kind, r.Headline())
+		}
+	}
+	contains(t, analyse(t, silent("ends without printing"), report.Options{}).Markdown(), "Incomplete: no benchmark printed by other")
 }
 
 func TestAHeadThatAlwaysCrashesIsNoRemovedBenchmark(t *testing.T) {

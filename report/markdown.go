@@ -203,7 +203,7 @@ func (r *Report) rollUpText() string {
 	case u.Verdict == stats.Safe:
 		return fmt.Sprintf("No benchmark is worse by more than %s.", m)
 	case u.Verdict == stats.Regresses:
-		return fmt.Sprintf("%s worse by more than %s, also when all %d are taken into account.", plural(u.Regressing, "benchmark is", "benchmarks are"), m, u.Declared)
+		return fmt.Sprintf("%s worse by more than %s, also when all %d are taken into account.", plural(u.Regressing, "benchmark is", "benchmarks are"), m, r.Design.Declared)
 	case u.HostUnfit:
 		return "Every benchmark held, on a machine that was unfit for a verdict of safety."
 	}

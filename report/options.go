@@ -43,6 +43,7 @@ func AboutOf(j *job.Job) About {
 		Repository: j.Repository, PR: j.PR, Base: j.Base, Head: j.Head,
 		Command: recipe(j.Spec), Started: j.Started, Finished: j.Finished, Outdated: j.Outdated,
 		Notes: slices.Clone(j.Notes), LostTries: j.LostTries, Attempt: j.Attempt,
+		Filtered: j.Spec.Filter != "",
 	}
 	for _, s := range j.Spec.Suites {
 		a.Suites = append(a.Suites, s.Name)

@@ -61,7 +61,9 @@ type About struct {
 	// part of the recipe to run it locally.
 	Command string
 	Suites  []string
-	Host    job.Host
+	// Filtered says that only some of the benchmarks were asked for.
+	Filtered bool
+	Host     job.Host
 	// Page is the address of the whole result, empty where there is none.
 	Page     string
 	Started  time.Time

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -271,6 +272,9 @@ func (r *Report) incompleteText(d *Data, a About) string {
 		}
 		parts = append(parts, lossSentence(l))
 	}
+	if silent := r.silentNames(); len(silent) > 0 {
+		parts = append(parts, "no benchmark printed by "+nameList(silent, lossesNamed))
+	}
 	unjudged, attempted := 0, 0
 	for _, row := range r.Rows {
 		if row.Stat.Look > 0 {
@@ -290,6 +294,21 @@ func (r *Report) incompleteText(d *Data, a About) string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// silentNames are the cases that printed nothing and did not even fail.
+func (r *Report) silentNames() []string {
+	failed := map[Silent]bool{}
+	for _, l := range r.Data.Losses {
+		failed[Silent{l.Suite, l.Case}] = true
+	}
+	var names []string
+	for _, s := range r.silent() {
+		if !failed[s] {
+			names = append(names, cmp.Or(s.Case, s.Suite))
+		}
+	}
+	return names
 }
 
 // unitsDiffer names benchmarks that each side prints in units of its own.
