@@ -122,6 +122,10 @@ func (p *powerPlan) sentence() string {
 	if !p.design.Adaptive() {
 		return fmt.Sprintf("%s in %d runs a side%s: %s, at a margin of %s.", capitalised(who), p.design.Runs, takes, resolved, m)
 	}
+	if n.resolved < likely {
+		return fmt.Sprintf("At this noise an adaptive comparison gives up after about %.0f pairs on average (at most %d)%s; %s, at a margin of %s. "+
+			"The fixed runs above are what it would take.", math.Ceil(n.pairs), p.design.MaxRuns(), takes, resolved, m)
+	}
 	need := "needs"
 	if n.simulated > 1 {
 		need = "need"
@@ -129,6 +133,10 @@ func (p *powerPlan) sentence() string {
 	return fmt.Sprintf("To resolve %s at this noise, %s %s %.0f pairs on average (at most %d)%s; %s.",
 		m, who, need, math.Ceil(n.pairs), p.design.MaxRuns(), takes, resolved)
 }
+
+// likely is the chance of a verdict from which on a number of pairs can be called
+// what it takes.
+const likely = .8
 
 func capitalised(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 

@@ -33,8 +33,10 @@ type jmhResult struct {
 	Mode      string                     `json:"mode"`
 	Threads   int                        `json:"threads"`
 	Params    map[string]json.RawMessage `json:"params"`
-	Primary   *jmhMetric                 `json:"primaryMetric"`
-	Secondary map[string]jmhMetric       `json:"secondaryMetrics"`
+	// Each is how long an iteration lasts: "10 s".
+	Each      string               `json:"measurementTime"`
+	Primary   *jmhMetric           `json:"primaryMetric"`
+	Secondary map[string]jmhMetric `json:"secondaryMetrics"`
 }
 
 func jmhValues(d *documentSource, raw json.RawMessage) error {
@@ -52,15 +54,27 @@ func jmhValues(d *documentSource, raw json.RawMessage) error {
 			better = job.Higher
 		}
 		name := [2]string{r.Benchmark, r.config()}
-		d.jmhMetric(name, r.Primary.Unit, better, r.Primary)
+		each := jmhSeconds(r.Each)
+		d.jmhMetric(name, r.Primary.Unit, better, r.Primary, each)
 		for _, key := range slices.Sorted(maps.Keys(r.Secondary)) {
 			m := r.Secondary[key]
 			if key = strings.TrimPrefix(key, "·"); d.env.wanted(key) {
-				d.jmhMetric(name, key, "", &m)
+				d.jmhMetric(name, key, "", &m, each)
 			}
 		}
 		return nil
 	})
+}
+
+// jmhSeconds reads JMH's way to write a time ("10 s", "500 ms"); 0 for another.
+func jmhSeconds(s string) float64 {
+	number, unit, _ := strings.Cut(s, " ")
+	v, err := strconv.ParseFloat(number, 64)
+	scale := map[string]float64{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60}[unit]
+	if err != nil || !(v > 0) || v*scale > 1e9 {
+		return 0
+	}
+	return v * scale
 }
 
 // config gives the parameters, and what else tells two results of one
@@ -76,7 +90,7 @@ func (r *jmhResult) config() string {
 	return config
 }
 
-func (d *documentSource) jmhMetric(name [2]string, unit string, better job.Better, m *jmhMetric) {
+func (d *documentSource) jmhMetric(name [2]string, unit string, better job.Better, m *jmhMetric, seconds float64) {
 	var forks [][]number
 	for _, fork := range m.Raw {
 		var iterations []number
@@ -97,7 +111,7 @@ func (d *documentSource) jmhMetric(name [2]string, unit string, better job.Bette
 			fork = []number{meanOf(fork)}
 		}
 		for _, v := range fork {
-			d.add(name, unit, better, v, 0)
+			d.add(name, unit, better, v, seconds)
 			values++
 		}
 	}
