@@ -26,8 +26,9 @@ func rollUpClaims() []Claim {
 		claim("roll-up of 30, all at −2 %", 1, at(-0.02, 0.03), at(-0.02, 0.03), falseSafe, falseAlarm),
 		noted(claim("roll-up of 30, one at −5 %, cv 4 %, the others unchanged", 1, at(-0.05, 0.04), at(0, 0.005), limit{figure: 1, what: "regresses", bound: 0.95, atLeast: true}),
 			"There is no slack here: a cv above 4 % misses the figure."),
-		claim("roll-up of 30, ten a case, unchanged, cv 3 % (about 85 %)", 10, at(0, 0.03), at(0, 0.03), safe(0.83)),
-		claim("roll-up of 30, ten a case, unchanged, cv 4 % (about 7 %)", 10, at(0, 0.04), at(0, 0.04), safe(0.06)),
+		refuted(claim("roll-up of 30, ten a case, unchanged, cv 3 %", 10, at(0, 0.03), at(0, 0.03), safe(0.85)),
+			"Half a point short of the 85 % that are claimed where benchmarks share a case."),
+		claim("roll-up of 30, ten a case, unchanged, cv 4 %", 10, at(0, 0.04), at(0, 0.04), safe(0.07)),
 		refuted(claim("roll-up of 30, one a case, unchanged, cv 3 %", 1, at(0, 0.03), at(0, 0.03), safe(0.85)), alone),
 		refuted(claim("roll-up of 30, one a case, unchanged, cv 4 %", 1, at(0, 0.04), at(0, 0.04), safe(0.07)), alone),
 	}
