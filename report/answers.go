@@ -133,8 +133,9 @@ func (row *Row) describe(margin float64, quote func(string) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// changeText is the measured change with its interval: "3.1 % slower (1.6 % to
-// 4.6 %)".
+// changeText is the measured change with its interval: "3.1 % slower (between
+// 1.6 % and 4.6 %)". Where the interval is that of several attempts, it comes
+// first, since the change of this one may lie outside of it.
 func (row *Row) changeText() string {
 	e := row.Stat.Improvement
 	if math.IsNaN(e) || row.Stat.NoPercentage {
@@ -150,6 +151,12 @@ func (row *Row) changeText() string {
 		text = "0.00 % change"
 	}
 	i := row.Interval
+	if row.overOthers() {
+		if all := row.attemptsText(a); all != "" {
+			return all + "; this run: " + text
+		}
+		return "this run: " + text
+	}
 	if row.Verdict == stats.NoVerdict || math.IsNaN(i[0]) || math.IsNaN(i[1]) || i[0] == i[1] || i[0] > i[1] {
 		return text
 	}
@@ -162,4 +169,36 @@ func (row *Row) changeText() string {
 		return fmt.Sprintf("%s (between %s and %s)", text, percent(i[0]), percent(i[1]))
 	}
 	return fmt.Sprintf("%s (anything from %s %s to %s %s)", text, percent(-i[0]), a.worse, percent(i[1]), a.better)
+}
+
+// overOthers tells whether the verdict is not that of this attempt alone.
+func (row *Row) overOthers() bool {
+	return row.combined.Judged > 1 || row.combined.Judged == 1 && row.Stat.Verdict == stats.NoVerdict
+}
+
+// attemptsText is the interval of all attempts together: "over 2 attempts
+// between 1.00 % and 2.99 % slower"; empty where they have none.
+func (row *Row) attemptsText(a adjectives) string {
+	over := "over " + plural(row.combined.Judged, "attempt", "attempts")
+	if row.combined.Judged == 1 {
+		over = "in the one attempt that could be judged"
+	}
+	lo, hi := row.Interval[0], row.Interval[1]
+	switch {
+	case !(lo <= hi):
+		return ""
+	case math.IsInf(lo, 0) || math.IsInf(hi, 0):
+		return over + " it may be anything"
+	case lo == 0 && hi == 0:
+		return over + " no change"
+	case lo == hi && hi < 0:
+		return fmt.Sprintf("%s %s %s", over, percent(-lo), a.worse)
+	case lo == hi:
+		return fmt.Sprintf("%s %s %s", over, percent(lo), a.better)
+	case hi <= 0:
+		return fmt.Sprintf("%s between %s and %s %s", over, percent(-hi), percent(-lo), a.worse)
+	case lo >= 0:
+		return fmt.Sprintf("%s between %s and %s %s", over, percent(lo), percent(hi), a.better)
+	}
+	return fmt.Sprintf("%s anything from %s %s to %s %s", over, percent(-lo), a.worse, percent(hi), a.better)
 }

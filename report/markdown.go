@@ -96,10 +96,14 @@ func (r *Report) runsText() string {
 	if least < most {
 		n = fmt.Sprintf("%d to %d runs", least, most)
 	}
+	n += " a side"
 	if r.Design.Adaptive() {
-		return n + " a side, as many as it took (adaptive)"
+		n += ", as many as it took (adaptive)"
 	}
-	return n + " a side"
+	if a := r.Design.Attempt; a > 1 {
+		n += fmt.Sprintf(", attempt %d, verdicts over all %d", a, a)
+	}
+	return n
 }
 
 // hostText names the machine in a few words, each put through quote.

@@ -15,7 +15,9 @@ const (
 	marginColumns = 4
 )
 
-// picture draws one interval; empty where there is none.
+// picture draws one interval; empty where there is none. An estimate outside of
+// it, which can happen where the interval is that of several attempts, is
+// hollow.
 func picture(interval [2]float64, estimate, margin float64) string {
 	lo, hi := interval[0], interval[1]
 	if math.IsNaN(lo) || math.IsNaN(hi) || lo > hi || !(margin > 0) {
@@ -36,6 +38,9 @@ func picture(interval [2]float64, estimate, margin float64) string {
 	}
 	if e := pictureColumn(estimate, margin); !math.IsNaN(estimate) && e >= 0 && e < pictureWidth {
 		cells[e] = '●'
+		if estimate < lo || estimate > hi {
+			cells[e] = '○'
+		}
 	}
 	if from < 0 {
 		cells[0] = '◄'

@@ -144,7 +144,11 @@ func (f forestPlot) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 		}
 		if e := row.Stat.Improvement; !math.IsNaN(e) && x(100*e) >= c.Min.X && x(100*e) <= c.Max.X {
-			c.DrawGlyph(draw.GlyphStyle{Color: colour, Radius: vg.Points(3.5), Shape: draw.CircleGlyph{}}, vg.Point{X: x(100 * e), Y: h})
+			var shape draw.GlyphDrawer = draw.CircleGlyph{}
+			if e < lo || e > hi {
+				shape = draw.RingGlyph{}
+			}
+			c.DrawGlyph(draw.GlyphStyle{Color: colour, Radius: vg.Points(3.5), Shape: shape}, vg.Point{X: x(100 * e), Y: h})
 		}
 	}
 }

@@ -150,6 +150,9 @@ func (r *Report) noteText(pictures bool) string {
 		how, plural(n, "comparison", "comparisons"), atMost, f[0], f[1], f[2])
 	if pictures {
 		text += fmt.Sprintf(" The picture shows what the data leave possible for each benchmark: `●` measured, `━` possible, `│` no change, `┊` ±%s.", exactPercent(r.Design.Margin))
+		if r.Design.Attempt > 1 {
+			text += " `●` is this run and `━` all attempts together; `○` lies outside of what they leave possible together."
+		}
 	}
 	return text
 }
