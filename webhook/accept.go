@@ -50,6 +50,10 @@ type Store interface {
 	FirstSeen(ctx context.Context, repoID int64, pr int, sha string, at time.Time) error
 	// Seen gives that time; ok is false for a commit that never was its head.
 	Seen(ctx context.Context, repoID int64, pr int, sha string) (at time.Time, ok bool, err error)
+	// BecameHead notes which commit became the head of a pull request and when,
+	// and gives the newest such note; Head gives it too.
+	BecameHead(ctx context.Context, repoID int64, pr int, sha string, at time.Time) (queue.Head, error)
+	Head(ctx context.Context, repoID int64, pr int) (h queue.Head, ok bool, err error)
 }
 
 // Acceptor turns events into jobs and replies. Its methods may be called for
@@ -170,11 +174,22 @@ func (a *Acceptor) seeRepository(ctx context.Context, hub Hub, r forge.Repositor
 		return fmt.Errorf("list the open pull requests of %s: %w", r.Repo, err)
 	}
 	for _, p := range pulls {
-		if err := a.Store.FirstSeen(ctx, r.ID, p.Number, p.Head.SHA, a.Now()); err != nil {
+		if err := a.seeHead(ctx, r.ID, p.Number, p.Head.SHA); err != nil {
 			return fmt.Errorf("keep the head of %s#%d: %w", r.Repo, p.Number, err)
 		}
 	}
 	return nil
+}
+
+// seeHead notes a head that GitHub was asked for, and no event told of: when it
+// became the head is not known, but it was not after now.
+func (a *Acceptor) seeHead(ctx context.Context, repoID int64, pr int, sha string) error {
+	known, ok, err := a.Store.Head(ctx, repoID, pr)
+	if err != nil || ok && known.SHA == sha {
+		return err
+	}
+	_, err = a.Store.BecameHead(ctx, repoID, pr, sha, a.Now())
+	return err
 }
 
 // asked is one wish on its way to a job.

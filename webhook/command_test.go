@@ -122,7 +122,8 @@ func TestRealCommentsAreUnderstood(t *testing.T) {
 
 func FuzzCommands(f *testing.F) {
 	for _, s := range []string{"/benchmark", "> q\n/benchmark", "`a\n/benchmark\nb`", "<!--\n/benchmark\n-->", "/benchmark --filter “x”",
-		"/benchmark —runs 3\n```\nx\n```", "a | b\n-|-\n/benchmark | 1", "- x\n/benchmark", "/benchmark \\", "/benchmark http <b\n/benchmark>"} {
+		"/benchmark —runs 3\n```\nx\n```", "a | b\n-|-\n/benchmark | 1", "- x\n/benchmark", "/benchmark \\", "/benchmark http <b\n/benchmark>",
+		"> a ** -1 % ±1%\n> ```\n> b\n> ```\n\n/benchmark explain --runs 3", "/benchmark explain\n\n> - x\n>   > y"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

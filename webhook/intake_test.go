@@ -241,6 +241,8 @@ func FuzzReduce(f *testing.F) {
 		f.Add(kind, raw)
 	}
 	f.Add("installation", []byte(`{"action":"created","installation":{"id":1}}`))
+	f.Add("check_run", []byte(`{"action":"requested_action","check_run":{"id":1,"external_id":"5.1.1","app":{"id":1}},`+
+		`"requested_action":{"identifier":"run-again"},"repository":{"id":5,"full_name":"acme/engine"}}`))
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		e, acts, err := Reduce(kind, "d", testTime, body)
 		if acts && err != nil {
@@ -248,6 +250,9 @@ func FuzzReduce(f *testing.F) {
 		}
 		if acts && kind == "pull_request" && !isSHA(e.HeadSHA) {
 			t.Errorf("the head %q would become an argument of git", e.HeadSHA)
+		}
+		if acts && kind == "check_run" && (!e.CheckRun.Job.Valid() || e.PR <= 0) {
+			t.Errorf("the check run of %q would become a key", e.CheckRun.Job)
 		}
 	})
 }

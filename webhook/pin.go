@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/prbench/prbench/internal/forge"
 )
@@ -29,19 +30,39 @@ func (a *Acceptor) pinHead(ctx context.Context, q asked, pr forge.PullRequest) (
 	if q.head != "" {
 		return q.head, nil
 	}
-	seen, ok, err := a.Store.Seen(ctx, q.event.Repository.ID, q.event.PR, pr.Head.SHA)
+	since, told, err := a.headSince(ctx, q.event.Repository.ID, q.event.PR, pr.Head.SHA)
 	if err != nil {
 		return "", fmt.Errorf("look up the head: %w", err)
 	}
-	if !ok && a.Now().Sub(q.event.Received) < unknownHeadPatience {
+	if !told && a.Now().Sub(q.event.Received) < unknownHeadPatience {
 		return "", errHeadUnknown
 	}
+	if since.IsZero() {
+		return "", refuse("this server had not been told of the head of this pull request, %s, when this command was written, so it is not clear which commit was meant. "+
+			"Please look at that commit, then name it: `%s --sha %s`", code(short(pr.Head.SHA)), Word, short(pr.Head.SHA))
+	}
 	// Both times are GitHub's and whole seconds: equal ones prove nothing.
-	if !ok || !seen.Before(q.at) {
+	if !told || !since.Before(q.at) {
 		return "", refuse("the head of this pull request moved to %s at about the time of this command, so it is not clear which commit was meant. "+
 			"Please look at that commit, then ask again, or name a commit: `%s --sha %s`", code(short(pr.Head.SHA)), Word, short(pr.Head.SHA))
 	}
 	return pr.Head.SHA, nil
+}
+
+// headSince tells since when the commit is the head of the pull request. A commit
+// that was pushed, replaced and pushed again is the head since the last of these.
+// told is false when no event has told of it yet: either nothing is known of the
+// pull request's head (since is zero), or the newest event named another one.
+func (a *Acceptor) headSince(ctx context.Context, repoID int64, pr int, sha string) (since time.Time, told bool, err error) {
+	newest, ok, err := a.Store.Head(ctx, repoID, pr)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	if ok {
+		return newest.Since, newest.SHA == sha, nil
+	}
+	// A head that was noted before the newest one was kept too.
+	return a.Store.Seen(ctx, repoID, pr, sha)
 }
 
 // ownCommit resolves --sha among the pull request's own commits only.

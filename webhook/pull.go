@@ -21,7 +21,7 @@ func (a *Acceptor) pullRequest(ctx context.Context, e job.Event, own bool, log *
 		if at.IsZero() {
 			at = e.Received
 		}
-		if err := a.Store.FirstSeen(ctx, e.Repository.ID, e.PR, e.HeadSHA, at); err != nil {
+		if _, err := a.Store.BecameHead(ctx, e.Repository.ID, e.PR, e.HeadSHA, at); err != nil {
 			return fmt.Errorf("keep the head: %w", err)
 		}
 		if e.Action == "synchronize" {

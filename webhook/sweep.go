@@ -141,24 +141,32 @@ func (a *Acceptor) ReadLabels(ctx context.Context, installation int64) error {
 		if r.Archived || r.Disabled || !a.serves(r.Repo.String(), installation) {
 			continue
 		}
-		if err := a.readLabels(ctx, hub, r, installation); err != nil {
+		err := a.readLabels(ctx, hub, r, installation)
+		if err != nil && again(err) {
 			return err
+		}
+		if err != nil { // the other repositories are not to wait for this one
+			a.Log.Warn("labels not read", "repository", r.Repo.String(), "err", err)
 		}
 	}
 	return nil
 }
 
 func (a *Acceptor) readLabels(ctx context.Context, hub Hub, r forge.Repository, installation int64) error {
+	pulls, err := hub.OpenPulls(ctx, r.Repo)
+	if err != nil {
+		return fmt.Errorf("list the open pull requests of %s: %w", r.Repo, err)
+	}
+	pulls = slices.DeleteFunc(pulls, func(p forge.PullRequest) bool { return len(p.Labels) == 0 })
+	if len(pulls) == 0 {
+		return nil
+	}
 	cfg, err := readConfig(ctx, hub, r.Repo)
 	if isRefusal(err) {
 		return nil // without a config no label means anything
 	}
 	if err != nil {
 		return err
-	}
-	pulls, err := hub.OpenPulls(ctx, r.Repo)
-	if err != nil {
-		return fmt.Errorf("list the open pull requests of %s: %w", r.Repo, err)
 	}
 	for _, p := range pulls {
 		for _, label := range p.Labels {
@@ -197,7 +205,7 @@ func (a *Acceptor) lostLabel(ctx context.Context, hub Hub, r forge.Repository, p
 	if err != nil {
 		return job.Event{}, false, fmt.Errorf("ask who labelled %s#%d: %w", r.Repo, p.Number, err)
 	}
-	seen, known, err := a.Store.Seen(ctx, r.ID, p.Number, p.Head.SHA)
+	seen, known, err := a.headSince(ctx, r.ID, p.Number, p.Head.SHA)
 	if err != nil {
 		return job.Event{}, false, fmt.Errorf("look up the head of %s#%d: %w", r.Repo, p.Number, err)
 	}

@@ -166,7 +166,8 @@ func compareConfig(ctx context.Context, f compareFlags) (*config.Repo, error) {
 const localUser = "63636:63636"
 
 func localSandbox(ctx context.Context, f compareFlags) (*sandbox.Sandbox, error) {
-	cfg := sandbox.Config{Kind: sandbox.Kind(f.sandbox), User: f.user, Expose: f.expose}
+	cfg := sandbox.Config{Kind: sandbox.Kind(f.sandbox), User: f.user, Expose: f.expose,
+		FileSize: config.DefaultFileSize, KeepFree: config.DefaultKeepFree}
 	switch cfg.Kind {
 	case sandbox.Bubblewrap:
 		if os.Geteuid() == 0 && cfg.User == "" {

@@ -19,7 +19,8 @@ func newDoctor(s stream) *cobra.Command {
 		Short: "Say whether this machine can isolate benchmarks, and what is missing",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			box := sandbox.Config{Kind: sandbox.Bubblewrap, User: user, Memory: config.DefaultMemory, Pids: config.DefaultPids}
+			box := sandbox.Config{Kind: sandbox.Bubblewrap, User: user, Memory: config.DefaultMemory, Pids: config.DefaultPids,
+				FileSize: config.DefaultFileSize, KeepFree: config.DefaultKeepFree}
 			if path != "" {
 				cfg, err := config.LoadRunner(path, os.LookupEnv, config.RunnerFlags{})
 				if err != nil {

@@ -139,7 +139,11 @@ func dial(ctx context.Context, cfg *config.Runner, name string, log *slog.Logger
 // sandboxConfig takes the sandbox's settings from the runner's configuration.
 func sandboxConfig(cfg *config.Runner) sandbox.Config {
 	c := sandbox.Config{Kind: sandbox.Bubblewrap, User: cfg.Sandbox.User, Expose: cfg.Sandbox.Expose,
-		Memory: cfg.Sandbox.Memory, Pids: cfg.Sandbox.Pids, Private: []string{cfg.Work}}
+		Memory: cfg.Sandbox.Memory, Pids: cfg.Sandbox.Pids, FileSize: cfg.Sandbox.FileSize, KeepFree: cfg.Sandbox.KeepFree,
+		Private: []string{cfg.Work}}
+	if cfg.KeyFile != "" {
+		c.Private = append(c.Private, cfg.KeyFile)
+	}
 	if cfg.Sandbox.None {
 		c.Kind, c.User = sandbox.None, ""
 	}

@@ -197,6 +197,11 @@ func LoadRunner(path string, env Env, flags RunnerFlags) (*Runner, error) {
 	}
 	l.absolute(&r.Work)
 	l.absolute(&r.CAFile)
+	if name := l.secretFile(r.key); name != "" {
+		if r.KeyFile, err = filepath.Abs(name); err != nil {
+			return nil, fmt.Errorf("find the runner's key: %w", err)
+		}
+	}
 	if r.Work == "/" {
 		return nil, Problems{{File: path, Key: "work", Text: "want a folder of its own, not /"}}
 	}

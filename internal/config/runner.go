@@ -21,6 +21,7 @@ type Runner struct {
 	Serve   string // addresses of the state's server, with commas between them
 	CAFile  string // certificates that the server is checked by; empty: the system's
 	Key     Secret // the runner's nkey seed
+	KeyFile string // absolute path of the file that Key was read from; empty: from elsewhere
 	Pool    string
 	Work    string // folder of checkouts and cached builds
 	Sandbox Sandbox
@@ -41,13 +42,18 @@ type Sandbox struct {
 	Expose []string // absolute folders that runs may read
 	Memory int64    // bytes
 	Pids   int
-	CPUs   []int // that runs are pinned to; none: not pinned
+	// FileSize is the largest file that a run may write, in bytes; KeepFree what a
+	// build must leave free on the disk.
+	FileSize, KeepFree int64
+	CPUs               []int // that runs are pinned to; none: not pinned
 }
 
 // Defaults of bot runner.
 const (
 	DefaultMemory    = int64(8 << 30)
 	DefaultPids      = 2048
+	DefaultFileSize  = int64(16 << 30)
+	DefaultKeepFree  = int64(5 << 30)
 	DefaultCalibrate = job.Duration(7 * day)
 )
 
@@ -57,7 +63,7 @@ func ParseRunner(data []byte, name string) (*Runner, error) {
 	r := &Runner{
 		File:      name,
 		Pool:      DefaultPool,
-		Sandbox:   Sandbox{Memory: DefaultMemory, Pids: DefaultPids},
+		Sandbox:   Sandbox{Memory: DefaultMemory, Pids: DefaultPids, FileSize: DefaultFileSize, KeepFree: DefaultKeepFree},
 		Calibrate: DefaultCalibrate,
 		key:       secretSource{name: "key", env: EnvRunnerKey, check: checkSeed},
 	}
@@ -96,6 +102,8 @@ func (d *document) sandboxKeys(s *Sandbox) []key {
 		d.textsKey("expose", &s.Expose, false, CheckExpose),
 		d.sizeKey("memory", &s.Memory, 64<<20, 1<<50),
 		d.intKey("pids", &s.Pids, 16, 4<<20),
+		d.sizeKey("file_size", &s.FileSize, 1<<20, 1<<50),
+		d.sizeKey("keep_free", &s.KeepFree, 1<<20, 1<<50),
 		{name: "cpus", read: func(n ast.Node, path string) {
 			cpus, err := ParseCPUs(scalar(n))
 			if err != nil {

@@ -16,7 +16,7 @@ const documentedRunner = `serve: wss://bench.example.org/runner
 key_file: runner.nk
 pool: default
 work: /var/cache/prbench
-sandbox: {user: prbench-run, expose: [/opt/node], memory: 8GiB, pids: 2048, cpus: "1"}
+sandbox: {user: prbench-run, expose: [/opt/node], memory: 8GiB, pids: 2048, file_size: 16GiB, keep_free: 5GiB, cpus: "1"}
 calibrate: {every: 168h}
 `
 
@@ -32,9 +32,12 @@ func TestTheDocumentedRunnerConfigIsReadAsWritten(t *testing.T) {
 	if r.Serve != "wss://bench.example.org/runner" || r.Key.Reveal() != seed || r.Pool != "default" || r.Work != "/var/cache/prbench" {
 		t.Errorf("got %+v", r)
 	}
-	want := Sandbox{User: "prbench-run", Expose: []string{"/opt/node"}, Memory: 8 << 30, Pids: 2048, CPUs: []int{1}}
+	want := Sandbox{User: "prbench-run", Expose: []string{"/opt/node"}, Memory: 8 << 30, Pids: 2048, FileSize: 16 << 30, KeepFree: 5 << 30, CPUs: []int{1}}
 	if diff := cmp.Diff(want, r.Sandbox); diff != "" {
 		t.Errorf("sandbox: want - got +\n%s", diff)
+	}
+	if r.KeyFile != filepath.Join(dir, "runner.nk") {
+		t.Errorf("the key is said to be in %q", r.KeyFile)
 	}
 	if r.Calibrate != job.Duration(168*time.Hour) || len(r.Warnings) > 0 {
 		t.Errorf("got %v and %q", r.Calibrate, r.Warnings)
@@ -48,7 +51,7 @@ func TestARunnersFlagsBeatItsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Serve != "nats://runner.example.org:4222" || r.Key.Reveal() != seed || r.Pool != "big" || r.Work != dir || !r.Sandbox.None {
+	if r.Serve != "nats://runner.example.org:4222" || r.Key.Reveal() != seed || r.KeyFile != filepath.Join(dir, "other.nk") || r.Pool != "big" || r.Work != dir || !r.Sandbox.None {
 		t.Errorf("the flags did not win: %+v", r)
 	}
 	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "without TLS") {
@@ -62,7 +65,7 @@ func TestARunnersKeyMayComeFromTheEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Key.Reveal() != seed {
+	if r.Key.Reveal() != seed || r.KeyFile != "" {
 		t.Error("the key is not the variable's")
 	}
 }
@@ -92,6 +95,8 @@ func TestAWrongRunnerConfigIsTold(t *testing.T) {
 		{"memory without a unit", change("8GiB", "8"), RunnerFlags{}, "sandbox.memory: want a size such as"},
 		{"too little memory", change("8GiB", "1MiB"), RunnerFlags{}, "want a size from 64MiB"},
 		{"no processes", change("2048", "0"), RunnerFlags{}, "sandbox.pids: want a whole number from 16"},
+		{"no file at all", change("16GiB", "0GiB"), RunnerFlags{}, "sandbox.file_size: want a size from 1MiB"},
+		{"a full disk", change("keep_free: 5GiB", "keep_free: 5"), RunnerFlags{}, "sandbox.keep_free: want a size such as"},
 		{"CPUs backwards", change(`"1"`, `"3-1"`), RunnerFlags{}, "sandbox.cpus: want CPU numbers"},
 		{"calibrates always", change("168h", "1s"), RunnerFlags{}, "calibrate.every: want a duration from 1h"},
 		{"an unknown sandbox", documentedRunner, RunnerFlags{Sandbox: "docker"}, "--sandbox: want bwrap or none"},

@@ -136,26 +136,40 @@ type loading struct {
 // secret resolves one source: a flag beats the environment beats the file. No
 // secret at all is the zero Secret.
 func (l *loading) secret(s secretSource) (Secret, error) {
-	value, set := "", false
-	if l.env != nil {
-		value, set = l.env(s.env)
-	}
+	value, set := l.variable(s)
 	switch {
 	case s.flag != "":
 		return l.fromFile(s.name, s.flag, s.check)
 	case set:
 		return checked(value, "the environment variable "+s.env, s.check)
 	case s.file != "":
-		name := s.file
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(l.dir, name)
-		}
-		return l.fromFile(fmt.Sprintf("%s:%d: %s_file", l.config, s.line, s.name), name, s.check)
+		return l.fromFile(fmt.Sprintf("%s:%d: %s_file", l.config, s.line, s.name), l.secretFile(s), s.check)
 	case s.given:
 		l.openToOthers(l.config, "holds "+s.name)
 		return checked(s.inline.Reveal(), fmt.Sprintf("%s:%d: %s", l.config, s.line, s.name), s.check)
 	}
 	return Secret{}, nil
+}
+
+func (l *loading) variable(s secretSource) (value string, set bool) {
+	if l.env == nil {
+		return "", false
+	}
+	return l.env(s.env)
+}
+
+// secretFile is the file that secret reads, empty where it reads none.
+func (l *loading) secretFile(s secretSource) string {
+	if s.flag != "" {
+		return s.flag
+	}
+	if _, set := l.variable(s); set || s.file == "" {
+		return ""
+	}
+	if filepath.IsAbs(s.file) {
+		return s.file
+	}
+	return filepath.Join(l.dir, s.file)
 }
 
 func checked(text, where string, check func(string) error) (Secret, error) {

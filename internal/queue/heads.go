@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -70,3 +71,68 @@ func (q *Queue) Seen(ctx context.Context, repoID int64, pr int, sha string) (t t
 	}
 	return t, true, nil
 }
+
+// Head is what was last told of a pull request's head.
+type Head struct {
+	SHA string `json:"sha"`
+	// Since is when the commit last became the head. A commit that was pushed
+	// before, and comes back, begins anew.
+	Since time.Time `json:"since"`
+}
+
+// BecameHead notes that the commit became the head of the pull request at time
+// t, which is a sight of it too. A note that is older than the one kept does not
+// replace it: Head in the answer is the newest note after this one.
+func (q *Queue) BecameHead(ctx context.Context, repoID int64, pr int, sha string, t time.Time) (Head, error) {
+	if err := q.FirstSeen(ctx, repoID, pr, sha, t); err != nil {
+		return Head{}, err
+	}
+	key := pullKey(repoID, pr)
+	note := Head{SHA: sha, Since: t.UTC().Round(0)}
+	value, err := json.Marshal(note)
+	if err != nil {
+		return Head{}, fmt.Errorf("note the head of %s: %w", key, err)
+	}
+	for ctx.Err() == nil {
+		e, err := q.heads.Get(ctx, key)
+		switch {
+		case errors.Is(err, jetstream.ErrKeyNotFound):
+			_, err = q.heads.Create(ctx, key, value)
+		case err == nil:
+			var kept Head
+			if json.Unmarshal(e.Value(), &kept) == nil && (note.Since.Before(kept.Since) || note == kept) {
+				return kept, nil
+			}
+			_, err = q.heads.Update(ctx, key, value, e.Revision())
+		}
+		switch {
+		case err == nil:
+			return note, nil
+		case errors.Is(err, jetstream.ErrKeyExists), errors.Is(err, jetstream.ErrKeyRevisionMismatch):
+			continue // somebody else noted one meanwhile
+		default:
+			return Head{}, fmt.Errorf("note the head of %s: %w", key, storeError(err))
+		}
+	}
+	return Head{}, fmt.Errorf("note the head of %s: %w", key, ctx.Err())
+}
+
+// Head gives the newest note of the pull request's head; ok is false when there
+// is none.
+func (q *Queue) Head(ctx context.Context, repoID int64, pr int) (h Head, ok bool, err error) {
+	key := pullKey(repoID, pr)
+	e, err := q.heads.Get(ctx, key)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return Head{}, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Value(), &h)
+	}
+	if err != nil {
+		return Head{}, false, fmt.Errorf("look the head of %s up: %w", key, err)
+	}
+	return h, true, nil
+}
+
+// pullKey is the key of a pull request's newest head; a commit's is longer.
+func pullKey(repoID int64, pr int) string { return fmt.Sprintf("%d.%d", repoID, pr) }

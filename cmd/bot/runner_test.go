@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/runner/sandbox"
+)
+
+// runnerFile loads runner.yaml from a folder that has a runner's key too.
+func runnerFile(t *testing.T, text string) (*config.Runner, string) {
+	t.Helper()
+	dir := t.TempDir()
+	seed, _, err := queue.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"runner.yaml": text, "runner.nk": seed} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.LoadRunner(filepath.Join(dir, "runner.yaml"), os.LookupEnv, config.RunnerFlags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg, dir
+}
+
+func TestARunnersSandboxHasItsLimitsAndHidesItsKey(t *testing.T) {
+	const small = "serve: nats://127.0.0.1:4222\nkey_file: runner.nk\nwork: work\n"
+	for _, c := range []struct {
+		name, text         string
+		fileSize, keepFree int64
+	}{
+		{"by default", small, 16 << 30, 5 << 30},
+		{"as configured", small + "sandbox: {file_size: 1GiB, keep_free: 30GiB}\n", 1 << 30, 30 << 30},
+	} {
+		cfg, dir := runnerFile(t, c.text)
+		want := sandbox.Config{Kind: sandbox.Bubblewrap, Memory: config.DefaultMemory, Pids: config.DefaultPids,
+			FileSize: c.fileSize, KeepFree: c.keepFree, Private: []string{filepath.Join(dir, "work"), filepath.Join(dir, "runner.nk")}}
+		if d := cmp.Diff(want, sandboxConfig(cfg)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+}
