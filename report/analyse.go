@@ -133,6 +133,12 @@ func (r *Report) judge(row *Row, earlier []Attempt, within bool) {
 	if all.Contradict {
 		row.Warnings = append(row.Warnings, Warning{codeContradict, "attempts contradict each other: their intervals have nothing in common"})
 	}
+	if within && row.OnlyOn == "" {
+		row.Stat.WithinProcess = true
+	}
+	if row.overOthers() || row.Stat.WithinProcess {
+		row.Stat.AdviseOn(all, r.Design)
+	}
 	by := all.ByMargin
 	if row.OnlyOn != "" {
 		row.Verdict = stats.NoVerdict

@@ -97,16 +97,12 @@ func verdictOf(row *report.Row) string {
 
 // settleCell says what would settle a row that is open.
 func settleCell(row *report.Row) string {
-	for _, w := range row.Stat.Warnings {
-		if w.Code != stats.WarnVariance {
-			continue
-		}
-		switch {
-		case w.RunsNeeded > 0:
-			return fmt.Sprintf("about %d", w.RunsNeeded)
-		case w.RunsFactor > 0:
-			return fmt.Sprintf("× %.1f", w.RunsFactor)
-		}
+	switch c := row.Stat; {
+	case c.RunsNeeded > 0:
+		return fmt.Sprintf("about %d", c.RunsNeeded)
+	case c.RunsFactor > 0:
+		return fmt.Sprintf("× %.1f", c.RunsFactor)
+	case slices.ContainsFunc(c.Warnings, func(w stats.Warning) bool { return w.Code == stats.WarnVariance }):
 		return "none"
 	}
 	switch row.Verdict {

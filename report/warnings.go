@@ -98,21 +98,24 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 // varianceText says why a row cannot be told and what would settle it.
 func varianceText(w stats.Warning, row *Row, margin float64) string {
 	if math.IsNaN(w.Value) {
-		return "variance too high for a verdict; " + whatWouldDo(w, row, margin)
+		return "variance too high for a verdict; " + whatWouldDo(row, margin)
 	}
 	text := fmt.Sprintf("variance too high: one run varies by %s (cv); a change of %s has even odds of a star up to a cv of %s, and a verdict is likely below a cv of %s",
 		Percent(w.Value), exactPercent(margin), Percent(w.EvenOdds), Percent(w.Limit))
-	return text + "; " + whatWouldDo(w, row, margin)
+	return text + "; " + whatWouldDo(row, margin)
 }
 
 // whatWouldDo says how many runs would settle a row.
-func whatWouldDo(w stats.Warning, row *Row, margin float64) string {
-	runs := "about " + plural(w.RunsNeeded, "run", "runs") + " a side in a fixed run"
+func whatWouldDo(row *Row, margin float64) string {
+	c := row.Stat
+	runs := "about " + plural(c.RunsNeeded, "run", "runs") + " a side in a fixed run"
 	switch {
-	case w.RunsFactor <= 0:
+	case c.RunsFactor <= 0 && c.AtMargin:
 		return "it is about at the margin, more runs will not settle it"
-	case w.RunsNeeded <= 0:
-		runs = fmt.Sprintf("about %s times as many runs", strconv.FormatFloat(w.RunsFactor, 'g', 2, 64))
+	case c.RunsFactor <= 0:
+		return "more than 10,000 runs a side would be needed: a quieter benchmark or a wider margin would tell"
+	case c.RunsNeeded <= 0:
+		runs = fmt.Sprintf("about %s times as many runs", strconv.FormatFloat(c.RunsFactor, 'g', 2, 64))
 	}
 	if row.Verdict == stats.Slower {
 		return fmt.Sprintf("%s would tell on which side of %s it lies", runs, exactPercent(margin))
@@ -120,14 +123,14 @@ func whatWouldDo(w stats.Warning, row *Row, margin float64) string {
 	return fmt.Sprintf("%s would show no change beyond ±%s, if there is none", runs, exactPercent(margin))
 }
 
-// settles is what would settle a row with too high a variance; empty for others.
+// settles is what would settle a row with too high a variance or whose change
+// may be beyond the margin or not; empty for others.
 func (row *Row) settles(margin float64) string {
-	for _, w := range row.Stat.Warnings {
-		if w.Code == stats.WarnVariance {
-			return whatWouldDo(w, row, margin)
-		}
+	tested := row.Stat.Critical > 0 && !row.Stat.WithinProcess
+	if row.warning(codeVariance) == nil && !(tested && row.Verdict == stats.Slower) {
+		return ""
 	}
-	return ""
+	return whatWouldDo(row, margin)
 }
 
 func onSide(s stats.Side) string {

@@ -149,7 +149,7 @@ func (c *Comparison) elaborate(ct contrast, look *levels, d Design) {
 	c.VarianceLimit = d.Margin * math.Sqrt(c.PerSide/2) / (c.Critical + power90)
 	c.Interval = ct.interval(look.p[verdictLevel])
 	c.NoPercentage = ct.oldTouchesZero(look.p[verdictLevel])
-	c.warnOfVariance(d)
+	c.warnOfVariance(d, c.Verdict, c.Improvement)
 	c.warnOfUnderpower(ct, d)
 }
 

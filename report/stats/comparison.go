@@ -136,8 +136,14 @@ type Comparison struct {
 	// shows with 50, 80 and 90 % power.
 	Detectable [3]float64
 	// RunsNeeded is the number of runs a side of a fixed design that would
-	// settle the row, set with WarnVariance; zero where none would.
+	// settle the row, set with WarnVariance and for Slower; zero where none
+	// would, below 10,000. RunsFactor is the same as a multiple of the present
+	// runs; it exists also where their number is not known (a printed table).
 	RunsNeeded int
+	RunsFactor float64
+	// AtMargin says of Slower that the change is within a quarter of the margin
+	// from it, which is why it takes so many runs to tell on which side it is.
+	AtMargin bool
 	// EvenOddsCV is the limit of Andreas Madsen, m·√(n/8): even odds of a
 	// star for a true change of the margin. VarianceLimit is the CV from
 	// which on an unresolved row is marked.
@@ -218,10 +224,8 @@ type Warning struct {
 	Value, Limit float64
 	// EvenOdds is the second limit of WarnVariance (Comparison.EvenOddsCV).
 	EvenOdds float64
-	// RunsNeeded is for WarnVariance; zero where more runs will not settle it.
-	// RunsFactor is the same as a multiple of the present runs; it exists
-	// also where their number is not known (a printed table), and Value and
-	// Limit are then NaN. Both are zero where more runs will not settle it.
+	// RunsNeeded and RunsFactor are for WarnVariance, as in the Comparison. In
+	// a printed table without the number of runs, Value and Limit are NaN.
 	RunsNeeded int
 	RunsFactor float64
 	// Modes are the two modes of WarnBimodal in the benchmark's unit, and

@@ -152,10 +152,48 @@ func TestASlowerRowAsksForTheRunsThatTellItFromTheMargin(t *testing.T) {
 		t.Fatalf("verdict %q with interval %v", c.Verdict, c.Interval)
 	}
 	want := int(math.Ceil(2 * c.CV * c.CV * math.Pow((1.96+0.84)/(c.Improvement+0.02), 2)))
-	if w, ok := warning(c, WarnVariance); ok && (w.RunsNeeded != max(31, want) && want <= 10_000) {
-		t.Errorf("%+v, want %d runs", w, want)
-	} else if !ok && c.CV >= c.VarianceLimit {
-		t.Errorf("no warning at cv %g, limit %g", c.CV, c.VarianceLimit)
+	if c.RunsNeeded != max(31, want) {
+		t.Errorf("%d runs needed, want %d", c.RunsNeeded, want)
+	}
+	if _, ok := warning(c, WarnVariance); ok != (c.CV >= c.VarianceLimit) {
+		t.Errorf("warned %v at cv %g, limit %g", ok, c.CV, c.VarianceLimit)
+	}
+}
+
+func TestAdviceIsOnTheVerdictOfAllAttempts(t *testing.T) {
+	noisy := Input{Old: normalSamples(1, 30, 100, 8), New: normalSamples(2, 30, 100, 8)}
+	own := Compare(noisy, Design{Attempt: 2})
+	for _, c := range []struct {
+		lo, hi float64
+		want   Verdict
+		runs   float64
+	}{
+		{-0.01, 0.01, Equivalent, 0},
+		{-0.1, -0.03, Regression, 0},
+		{-0.1, 0.1, Inconclusive, 2 * own.CV * own.CV * math.Pow((1.96+1.28)/0.02, 2)},
+		// The change counts as the nearest that all attempts leave possible.
+		{-0.04, -0.005, Slower, 2 * own.CV * own.CV * math.Pow((1.96+0.84)/(math.Min(own.Improvement, -0.005)+0.02), 2)},
+	} {
+		got := own
+		all := Combined{Verdict: c.want, Interval: [2]float64{c.lo, c.hi}, Judged: 2}
+		got.AdviseOn(all, Design{Attempt: 2})
+		if _, ok := warning(got, WarnVariance); ok != (c.runs > 0) || got.RunsNeeded != int(math.Ceil(c.runs)) {
+			t.Errorf("%s together: warned %v, %d runs needed, want %g", c.want, ok, got.RunsNeeded, c.runs)
+		}
+	}
+	if _, ok := warning(own, WarnVariance); !ok {
+		t.Error("advice on a copy took the warning away")
+	}
+}
+
+func TestAdviceNeverNamesFewerRunsThanAVerdictNeeds(t *testing.T) {
+	c := Compare(Input{Old: []float64{100, 101}, New: []float64{100.2, 100.8}}, Design{Margin: 0.02})
+	if w, ok := warning(c, WarnVariance); !ok || w.RunsNeeded != MinRuns || c.RunsNeeded != MinRuns {
+		t.Errorf("%+v, want %d runs", w, MinRuns)
+	}
+	c = Compare(Input{Old: normalSamples(1, 30, 100, 8), New: normalSamples(2, 30, 100, 8), WithinProcess: true}, Design{})
+	if _, ok := warning(c, WarnVariance); ok || c.RunsNeeded != 0 {
+		t.Errorf("values of one process are told %d runs", c.RunsNeeded)
 	}
 }
 
