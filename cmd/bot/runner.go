@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -89,7 +90,20 @@ func serveJobs(ctx context.Context, cfg *config.Runner, m machine, log *slog.Log
 	defer conn.Close()
 	log.Info("runner ready", "name", m.name, "pool", cfg.Pool, "serve", cfg.Serve, "key", conn.Key())
 	return runner.Run(ctx, runner.Options{Conn: conn, Name: m.name, Work: cfg.Work, Sandbox: box, Logger: log,
-		BeatEvery: m.beat, AllowHTTP: m.loopback, HostLock: m.hostLock, Tools: cfg.Sandbox.Expose, CalibrateEvery: cfg.Calibrate.Std()})
+		BeatEvery: m.beat, Host: forgeHost(cfg, m), AllowHTTP: m.loopback, HostLock: m.hostLock, Tools: cfg.Sandbox.Expose, CalibrateEvery: cfg.Calibrate.Std()})
+}
+
+// forgeHost is the only host that a clone token goes to, with the port where the
+// address has one; empty: a forge on this machine, whose port nobody has told.
+func forgeHost(cfg *config.Runner, m machine) string {
+	if m.loopback && cfg.Forge == config.DefaultForge {
+		return ""
+	}
+	u, err := url.Parse(cfg.Forge)
+	if err != nil {
+		panic(err) // it was checked when it was read
+	}
+	return u.Host
 }
 
 // keepOff leaves the benchmarks' CPUs to the benchmarks, where others are left.

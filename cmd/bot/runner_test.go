@@ -49,3 +49,22 @@ func TestARunnersSandboxHasItsLimitsAndHidesItsKey(t *testing.T) {
 		}
 	}
 }
+
+func TestARunnerFetchesFromTheForgeThatItsFileNamesAlone(t *testing.T) {
+	const small = "serve: nats://127.0.0.1:4222\nkey_file: runner.nk\nwork: work\n"
+	for _, c := range []struct {
+		forge    string
+		loopback bool
+		host     string
+	}{
+		{"", false, "github.com"},
+		{"forge: https://ghe.example.org:8443/\n", false, "ghe.example.org:8443"},
+		{"forge: http://127.0.0.1:4711\n", true, "127.0.0.1:4711"},
+		{"", true, ""},
+	} {
+		cfg, _ := runnerFile(t, small+c.forge)
+		if got := forgeHost(cfg, machine{loopback: c.loopback}); got != c.host {
+			t.Errorf("%q, loopback %v: fetches from %q, want %q", c.forge, c.loopback, got, c.host)
+		}
+	}
+}

@@ -239,7 +239,7 @@ func (st *stage) runnerConfig(ctx context.Context, kind string) (*config.Runner,
 	if err := os.WriteFile(filepath.Join(st.dir, "runner.nk"), []byte(seed+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("write the runner's key: %w", err)
 	}
-	text := fmt.Sprintf("serve: %s\nkey_file: runner.nk\nwork: work\n", st.serve.queue.RunnerURL())
+	text := fmt.Sprintf("serve: %s\nforge: %s\nkey_file: runner.nk\nwork: work\n", st.serve.queue.RunnerURL(), st.hub.URL())
 	if os.Geteuid() == 0 && kind == "bwrap" {
 		text += fmt.Sprintf("sandbox: {user: %q}\n", localUser)
 	}

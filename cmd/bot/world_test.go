@@ -165,7 +165,7 @@ func (w *world) enroll(name string) {
 	if err != nil || !strings.Contains(string(out), "Enrolled "+name) {
 		w.t.Fatalf("enroll: %v\n%s", err, out)
 	}
-	text := fmt.Sprintf("serve: nats://%s\nkey_file: %s.nk\nwork: work-%s\n", w.state, name, name)
+	text := fmt.Sprintf("serve: nats://%s\nforge: %s\nkey_file: %s.nk\nwork: work-%s\n", w.state, w.URL(), name, name)
 	if os.Geteuid() == 0 {
 		text += fmt.Sprintf("sandbox: {user: %q}\n", localUser)
 	}

@@ -43,6 +43,18 @@ func checkURL(to *string, schemes ...string) func() error {
 	}
 }
 
+// checkForge accepts the address of a forge: its host, and the port where it has
+// one of its own.
+func checkForge(s string) error {
+	if err := checkURL(&s, "https", "http")(); err != nil {
+		return err
+	}
+	if u, err := url.Parse(s); err != nil || u.Path != "" {
+		return fmt.Errorf("want the forge's host alone such as https://github.com, got %s", quoted(s))
+	}
+	return nil
+}
+
 // withoutUser cuts what may be a password out of an address that goes into a
 // message.
 func withoutUser(s string) string {

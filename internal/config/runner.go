@@ -19,6 +19,7 @@ import (
 type Runner struct {
 	File    string // the name that problems carry
 	Serve   string // addresses of the state's server, with commas between them
+	Forge   string // address of the only forge that repositories are fetched from
 	CAFile  string // certificates that the server is checked by; empty: the system's
 	Key     Secret // the runner's nkey seed
 	KeyFile string // absolute path of the file that Key was read from; empty: from elsewhere
@@ -50,6 +51,7 @@ type Sandbox struct {
 
 // Defaults of bot runner.
 const (
+	DefaultForge     = "https://github.com"
 	DefaultMemory    = int64(8 << 30)
 	DefaultPids      = 2048
 	DefaultFileSize  = int64(16 << 30)
@@ -62,6 +64,7 @@ const (
 func ParseRunner(data []byte, name string) (*Runner, error) {
 	r := &Runner{
 		File:      name,
+		Forge:     DefaultForge,
 		Pool:      DefaultPool,
 		Sandbox:   Sandbox{Memory: DefaultMemory, Pids: DefaultPids, FileSize: DefaultFileSize, KeepFree: DefaultKeepFree},
 		Calibrate: DefaultCalibrate,
@@ -83,6 +86,7 @@ func (d *document) runnerKeys(r *Runner) []key {
 	keys := []key{
 		{name: "version", read: d.version().read},
 		d.textKey("serve", &r.Serve, checkServers),
+		d.textKey("forge", &r.Forge, checkForge),
 		d.textKey("ca_file", &r.CAFile, checkFile),
 	}
 	keys = append(keys, d.secretKeys("key", &r.key)...)

@@ -13,6 +13,7 @@ import (
 )
 
 const documentedRunner = `serve: wss://bench.example.org/runner
+forge: https://github.com
 key_file: runner.nk
 pool: default
 work: /var/cache/prbench
@@ -35,6 +36,9 @@ func TestTheDocumentedRunnerConfigIsReadAsWritten(t *testing.T) {
 	want := Sandbox{User: "prbench-run", Expose: []string{"/opt/node"}, Memory: 8 << 30, Pids: 2048, FileSize: 16 << 30, KeepFree: 5 << 30, CPUs: []int{1}}
 	if diff := cmp.Diff(want, r.Sandbox); diff != "" {
 		t.Errorf("sandbox: want - got +\n%s", diff)
+	}
+	if r.Forge != "https://github.com" {
+		t.Errorf("the forge is %q", r.Forge)
 	}
 	if r.KeyFile != filepath.Join(dir, "runner.nk") {
 		t.Errorf("the key is said to be in %q", r.KeyFile)
@@ -79,11 +83,15 @@ func TestAWrongRunnerConfigIsTold(t *testing.T) {
 	}{
 		{"no server", change("serve: wss://bench.example.org/runner\n", ""), RunnerFlags{}, "serve: is missing"},
 		{"a web address", change("wss://", "https://"), RunnerFlags{}, ":1: serve: want nats://"},
+		{"a forge with a path", change("https://github.com", "https://github.com/acme"), RunnerFlags{}, ":2: forge: want the forge's host alone"},
+		{"a forge without TLS", change("https://github.com", "http://ghe.example.org"), RunnerFlags{}, ":2: forge: want https"},
+		{"a forge with a password", change("https://github.com", "https://me:hunter2@ghe.example.org"), RunnerFlags{}, "without a user or password"},
+		{"a forge that is no address", change("https://github.com", "github.com"), RunnerFlags{}, ":2: forge: want an address"},
 		{"no key", change("key_file: runner.nk\n", ""), RunnerFlags{}, "key_file: is missing"},
 		{"a key that is none", change("runner.nk", "bad.nk"), RunnerFlags{}, "want the runner's key"},
 		{"no folder", change("work: /var/cache/prbench\n", ""), RunnerFlags{}, "work: is missing"},
 		{"the root as folder", change("/var/cache/prbench", "/"), RunnerFlags{}, "want a folder of its own"},
-		{"a pool with a space", change("pool: default", "pool: a b"), RunnerFlags{}, ":3: pool: want a pool's name"},
+		{"a pool with a space", change("pool: default", "pool: a b"), RunnerFlags{}, ":4: pool: want a pool's name"},
 		{"runs as root", change("prbench-run", "root"), RunnerFlags{}, "sandbox.user: want a user of its own"},
 		{"runs as root by number", change("prbench-run", `"0:0"`), RunnerFlags{}, "sandbox.user: want a user of its own"},
 		{"shows the root", change("/opt/node", "/"), RunnerFlags{}, "sandbox.expose[0]: / is too much"},
