@@ -15,7 +15,7 @@ import (
 // npm's emulate: an App's JWT and tokens, a label, a stranger's comment, a
 // command, check runs and comments. See gateway for what emulate lacks.
 func TestTheWholeWayOnAGitHubThatOthersWrote(t *testing.T) {
-	node20(t)
+	installed(t)
 	w := newEmulated(t)
 	serve := w.serve()
 	runner := w.runner("box-1")
