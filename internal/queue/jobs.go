@@ -29,8 +29,8 @@ func (e *StateError) Error() string {
 // Create keeps a new job and gives it its ID, Version, Revision 1, and, where
 // they are empty, State queued, Created and Attempt. The same wish arriving
 // twice, even at once at several serves, is one job: when a job of the pull
-// request has this Wish.Key already (a label's wish: and has not ended), that
-// job is returned and created is false. To let a key go before its job ends,
+// request has this Wish.Key already (a label's wish: and has not ended, or came
+// by the same delivery), that job is returned and created is false. To let a key go before its job ends,
 // change Wish.Key with Update.
 //
 // Attempt counts from 1 the jobs of the same two commits that were or may yet be
@@ -72,8 +72,15 @@ func (q *Queue) Create(ctx context.Context, j job.Job) (_ job.Job, created bool,
 	return job.Job{}, false, fmt.Errorf("create job: %w", ctx.Err())
 }
 
+// sameWish tells whether a job is the wish's. A label may be set again when its
+// job has ended; a delivery that comes again, because serve died before it was
+// acknowledged, is the wish that it was.
 func sameWish(j job.Job, w job.Wish) bool {
-	return j.Wish.Key == w.Key && (w.Trigger != job.ByLabel || !j.State.Ended())
+	if j.Wish.Key != w.Key {
+		return false
+	}
+	again := w.Delivery != "" && j.Wish.Delivery == w.Delivery
+	return again || w.Trigger != job.ByLabel || !j.State.Ended()
 }
 
 func (q *Queue) complete(j *job.Job, serial int, present []job.Job) {

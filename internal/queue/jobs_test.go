@@ -88,6 +88,23 @@ func TestALabelsWishIsFreeAgainWhenItsJobEndsAndACommentsNever(t *testing.T) {
 	}
 }
 
+func TestALabelsDeliveryThatComesAgainAfterItsJobEndedIsNoNewWish(t *testing.T) {
+	q := open(t)
+	w := wish(1, 1, "label:1")
+	w.Wish.Trigger, w.Wish.Delivery = job.ByLabel, "first"
+	first := create(t, q, w)
+	if _, err := q.Update(t.Context(), first.ID, func(j *job.Job) error { j.State = job.Cancelled; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if j, created, err := q.Create(t.Context(), w); err != nil || created || j.ID != first.ID {
+		t.Errorf("the same delivery: %s, created %v, %v", j.ID, created, err)
+	}
+	w.Wish.Delivery = "second"
+	if j, created, err := q.Create(t.Context(), w); err != nil || !created {
+		t.Errorf("the label set again: %s, created %v, %v", j.ID, created, err)
+	}
+}
+
 func TestAnAttemptIsCountedWhereResultsMayBeSeen(t *testing.T) {
 	q := open(t)
 	n := 0
