@@ -23,7 +23,12 @@ func lockDir(path string) (unlock func(), err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	return func() { f.Close() }, nil
+	return func() {
+		// Closing alone leaves the lock with a child that is just being started,
+		// until it has closed what it inherited.
+		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		f.Close()
+	}, nil
 }
 
 // ownedByOther tells whether this process is root and the file another account's,
