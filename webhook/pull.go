@@ -2,12 +2,14 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 
 	"github.com/prbench/prbench/internal/config"
+	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/job"
 )
 
@@ -17,16 +19,7 @@ import (
 func (a *Acceptor) pullRequest(ctx context.Context, e job.Event, own bool, log *slog.Logger) error {
 	switch e.Action {
 	case "opened", "reopened", "synchronize":
-		at := e.At
-		if at.IsZero() {
-			at = e.Received
-		}
-		if _, err := a.Store.BecameHead(ctx, e.Repository.ID, e.PR, e.HeadSHA, at); err != nil {
-			return fmt.Errorf("keep the head: %w", err)
-		}
-		if e.Action == "synchronize" {
-			return a.headMoved(ctx, e)
-		}
+		return a.headTold(ctx, e)
 	case "closed":
 		return a.closed(ctx, e)
 	case "edited":
@@ -43,6 +36,60 @@ func (a *Acceptor) pullRequest(ctx context.Context, e job.Event, own bool, log *
 	return nil
 }
 
+// errOlderAnswer asks for the event to come again a little later.
+var errOlderAnswer = errors.New("GitHub's answer is older than its event")
+
+// present reads the pull request as it is now. Events come late, twice and out of
+// order: none is acted on for what it says alone.
+func (a *Acceptor) present(ctx context.Context, e job.Event) (forge.PullRequest, error) {
+	pr, err := a.Hub(e.Installation).PullRequest(ctx, repoOf(e.Repository), e.PR)
+	if err != nil {
+		return forge.PullRequest{}, fmt.Errorf("read the pull request: %w", err)
+	}
+	if pr.UpdatedAt.Before(e.At) && a.Now().Sub(e.Received) < unknownHeadPatience {
+		return forge.PullRequest{}, errOlderAnswer
+	}
+	return pr, nil
+}
+
+// headTold keeps which commit became the head, and acts on a push if that commit
+// is the head still.
+func (a *Acceptor) headTold(ctx context.Context, e job.Event) error {
+	at := e.At
+	if at.IsZero() {
+		at = e.Received
+	}
+	newest, err := a.Store.BecameHead(ctx, e.Repository.ID, e.PR, e.HeadSHA, at)
+	if err != nil {
+		return fmt.Errorf("keep the head: %w", err)
+	}
+	if e.Action != "synchronize" && newest.SHA == e.HeadSHA {
+		return nil
+	}
+	// Read before the head is: then none is of a head that came later.
+	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	if len(jobs) == 0 && !a.serves(e.Repository.FullName(), e.Installation) {
+		return nil
+	}
+	pr, err := a.present(ctx, e)
+	if err != nil || pr.Head.SHA != e.HeadSHA {
+		return err // where it moved on, the event of that push acts
+	}
+	if newest.SHA != e.HeadSHA {
+		// Told out of order. It is the head, but since when is not known.
+		if _, err := a.Store.BecameHead(ctx, e.Repository.ID, e.PR, e.HeadSHA, a.Now()); err != nil {
+			return fmt.Errorf("keep the head: %w", err)
+		}
+	}
+	if e.Action != "synchronize" {
+		return nil
+	}
+	return a.headMoved(ctx, e, jobs)
+}
+
 // labeled acts on the config's label, alone or with a suite: "benchmark:http".
 func (a *Acceptor) labeled(ctx context.Context, e job.Event, log *slog.Logger) error {
 	hub, repo := a.Hub(e.Installation), repoOf(e.Repository)
@@ -56,6 +103,18 @@ func (a *Acceptor) labeled(ctx context.Context, e job.Event, log *slog.Logger) e
 		return nil
 	}
 	if cfg, err = a.trusted(ctx, hub, repo, e); err != nil {
+		return a.say(ctx, hub, e, marker, err, log)
+	}
+	pr, err := a.present(ctx, e)
+	switch {
+	case err != nil:
+		return err
+	case !pr.HasLabel(e.Label):
+		log.Info("the label is off again")
+		return nil
+	case pr.Head.SHA != e.HeadSHA:
+		err := refuse("the label was put on %s, and this pull request has a newer head, %s. Please look at that commit, then put the label on it",
+			code(short(e.HeadSHA)), code(short(pr.Head.SHA)))
 		return a.say(ctx, hub, e, marker, err, log)
 	}
 	q := asked{event: e, hub: hub, repo: repo, cfg: cfg, head: e.HeadSHA, at: e.At, wish: labelWish(e)}
@@ -83,7 +142,11 @@ func labelWish(e job.Event) job.Wish {
 
 // unlabeled takes back the jobs that the label asked for.
 func (a *Acceptor) unlabeled(ctx context.Context, e job.Event) error {
-	_, err := a.cancelJobs(ctx, e, "the label "+e.Label+" was taken off", func(j job.Job) bool {
+	pr, err := a.present(ctx, e)
+	if err != nil || pr.HasLabel(e.Label) {
+		return err
+	}
+	_, err = a.cancelJobs(ctx, e, "the label "+e.Label+" was taken off", func(j job.Job) bool {
 		return j.Wish.Trigger == job.ByLabel && j.Wish.Label == e.Label
 	})
 	return err
@@ -92,7 +155,11 @@ func (a *Acceptor) unlabeled(ctx context.Context, e job.Event) error {
 // closed takes back what waits. What runs goes on: the machine's time is spent,
 // and a merged pull request's result is worth having.
 func (a *Acceptor) closed(ctx context.Context, e job.Event) error {
-	_, err := a.cancelJobs(ctx, e, "the pull request was closed", func(j job.Job) bool { return j.State == job.Queued })
+	pr, err := a.present(ctx, e)
+	if err != nil || pr.State != "closed" {
+		return err
+	}
+	_, err = a.cancelJobs(ctx, e, "the pull request was closed", func(j job.Job) bool { return j.State == job.Queued })
 	return err
 }
 
@@ -124,11 +191,7 @@ func (a *Acceptor) baseChanged(ctx context.Context, e job.Event) error {
 
 // headMoved cancels what waits for an older head, marks the rest outdated and
 // takes the label off: it was put on another commit.
-func (a *Acceptor) headMoved(ctx context.Context, e job.Event) error {
-	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
-	if err != nil {
-		return fmt.Errorf("read the pull request's jobs: %w", err)
-	}
+func (a *Acceptor) headMoved(ctx context.Context, e job.Event, jobs []job.Job) error {
 	for _, j := range jobs {
 		if j.Head.SHA == e.HeadSHA || j.Outdated || j.Explain != nil {
 			continue
@@ -157,6 +220,9 @@ func (a *Acceptor) takeLabelsOff(ctx context.Context, e job.Event) error {
 	pr, err := hub.PullRequest(ctx, repo, e.PR)
 	if err != nil {
 		return fmt.Errorf("read the pull request: %w", err)
+	}
+	if pr.Head.SHA != e.HeadSHA {
+		return nil // the label may be meant for that one
 	}
 	for _, label := range pr.Labels {
 		if word, _, _ := strings.Cut(label, ":"); word != triggerLabel(cfg) {
