@@ -196,8 +196,29 @@ func TestValuesThatAreNoNumbersAreCountedAndNotPrinted(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	md := r.Markdown()
-	lacks(t, md, "NaN")
+	lacks(t, md, "NaN", "lost", "runs are missing")
+	contains(t, md, "1 value on the new side was not usable (missing, not a number, infinite, zero or negative): run 4", "Incomplete: 1 benchmark gave values that were not usable.")
 	contains(t, textOf(t, r), "NaN %")
+}
+
+func TestEachSideNamesWhatItLacks(t *testing.T) {
+	c := report.NewCollector()
+	for i := range 6 {
+		c.Add(job.Old, job.Sample{Benchmark: "rates", Unit: "ops/s", Value: []float64{0, -1, 100, 101, 102, 103}[i]}, i)
+		c.Add(job.New, job.Sample{Benchmark: "rates", Unit: "ops/s", Value: 100 + float64(i)}, i)
+		c.Add(job.Old, job.Sample{Benchmark: "removed", Unit: "ops/s", Value: 100}, i)
+		c.Add(job.New, job.Sample{Benchmark: "added", Unit: "ops/s", Value: 100}, i)
+	}
+	r := analyse(t, c.Data(), report.Options{})
+	for name, want := range map[string]string{
+		"rates":   "2 values on the old side were not usable (missing, not a number, infinite, zero or negative): runs 1, 2",
+		"removed": "no samples on the new side",
+		"added":   "no samples on the old side",
+	} {
+		if got := fmt.Sprint(row(t, r, name).Warnings); !strings.Contains(got, want) || strings.Contains(got, "lost") {
+			t.Errorf("%s: %s, want %q", name, got, want)
+		}
+	}
 }
 
 func TestAMillionSamplesStayLean(t *testing.T) {

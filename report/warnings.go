@@ -66,14 +66,14 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 	case stats.WarnOneRun:
 		return "1 run" + onSide(w.Side) + ": one value says nothing about the spread"
 	case stats.WarnNoData:
-		return noDataText(c, w.Side)
+		return noDataText(w)
 	case stats.WarnConstant:
 		if c.Identical {
 			return "all runs gave the same value on both sides"
 		}
 		return "no spread, no test: each side gave one value in all its runs, so chance cannot be judged"
 	case stats.WarnMissingSide:
-		return "measured on one side only" + onSide(w.Side)
+		return "no samples" + onSide(w.Side)
 	case stats.WarnBimodal:
 		return fmt.Sprintf("the values%s fall into two groups, around %s and %s (%s of the runs in the smaller): two different things may have been measured",
 			onSide(w.Side), withUnit(w.Modes[0], row.Unit), withUnit(w.Modes[1], row.Unit), Percent(w.MinorWeight))
@@ -90,7 +90,7 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 	case stats.WarnLowResolution:
 		return fmt.Sprintf("the values come in steps of %s of the old mean, coarser than their spread: verdict and stars allow for one step", Percent(w.Value))
 	case stats.WarnIncomplete:
-		return lostText(c)
+		return lostText(c, w.Side)
 	}
 	return string(w.Code)
 }
@@ -140,16 +140,16 @@ func onSide(s stats.Side) string {
 	return " on the " + string(s) + " side"
 }
 
-func noDataText(c stats.Comparison, side stats.Side) string {
-	n := c.UnusableOld + c.UnusableNew
-	if n == 0 {
-		return "no usable data" + onSide(side)
+// noDataText names the unusable samples of a side, or says that there is nothing else.
+func noDataText(w stats.Warning) string {
+	n := len(w.Runs)
+	switch {
+	case n == 0:
+		return "no usable data" + onSide(w.Side)
+	case n == 1:
+		return fmt.Sprintf("1 value%s was not usable (missing, not a number, infinite, zero or negative): run %d", onSide(w.Side), w.Runs[0])
 	}
-	where := onSide(side)
-	if c.Old.N > 0 || c.New.N > 0 {
-		return fmt.Sprintf("%s without a usable value%s (not a number, infinite, zero or negative): left out", plural(n, "run", "runs"), where)
-	}
-	return fmt.Sprintf("no usable data%s: %s printed no usable value (not a number, infinite, zero or negative)", where, plural(n, "run", "runs"))
+	return fmt.Sprintf("%d values%s were not usable (missing, not a number, infinite, zero or negative): runs %s", n, onSide(w.Side), runList(w.Runs))
 }
 
 func outlierText(w stats.Warning) string {
@@ -178,18 +178,12 @@ func runList(runs []int) string {
 	return strings.Join(s, ", ")
 }
 
-func lostText(c stats.Comparison) string {
-	var parts []string
-	if c.LostOld > 0 {
-		parts = append(parts, plural(c.LostOld, "run", "runs")+" on the old side")
+func lostText(c stats.Comparison, side stats.Side) string {
+	n := c.LostOld
+	if side == stats.NewSide {
+		n = c.LostNew
 	}
-	if c.LostNew > 0 {
-		parts = append(parts, plural(c.LostNew, "run", "runs")+" on the new side")
-	}
-	if parts == nil {
-		return "runs are missing"
-	}
-	return strings.Join(parts, " and ") + " ended without a value: those that survived may flatter"
+	return plural(n, "run", "runs") + onSide(side) + " ended without a value: those that survived may flatter"
 }
 
 // reportWarnings collects what is wrong with the measurement as a whole.
@@ -290,6 +284,15 @@ func (r *Report) incompleteText(d *Data, a About) string {
 	}
 	if unjudged > 0 {
 		parts = append(parts, fmt.Sprintf("up to %s after the last completed look are kept and not judged", plural(unjudged, "pair", "pairs")))
+	}
+	unusable := 0
+	for _, row := range r.Rows {
+		if row.Stat.UnusableOld+row.Stat.UnusableNew > 0 {
+			unusable++
+		}
+	}
+	if unusable > 0 {
+		parts = append(parts, plural(unusable, "benchmark", "benchmarks")+" gave values that were not usable")
 	}
 	if len(parts) == 0 {
 		if n := r.countWarned(codeIncomplete); n > 0 {

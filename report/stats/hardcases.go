@@ -2,12 +2,28 @@ package stats
 
 import "math"
 
-// nameUnusable counts the samples that could not be used. A run that was lost
-// holds its place as a NaN and is not counted a second time.
+// nameUnusable counts the samples that could not be used.
 func (c *Comparison) nameUnusable(in Input, u usable) {
-	c.UnusableOldRuns, c.UnusableNewRuns = u.unusableOld, u.unusableNew
-	c.UnusableOld = max(0, len(u.unusableOld)-in.LostOld)
-	c.UnusableNew = max(0, len(u.unusableNew)-in.LostNew)
+	c.UnusableOldRuns = arrivedRuns(u.unusableOld, in.Old, in.LostOld)
+	c.UnusableNewRuns = arrivedRuns(u.unusableNew, in.New, in.LostNew)
+	c.UnusableOld, c.UnusableNew = len(c.UnusableOldRuns), len(c.UnusableNewRuns)
+}
+
+// arrivedRuns leaves the places out that were lost and hold a NaN: up to as many
+// as were lost, and the later ones where more are without a number.
+func arrivedRuns(runs []int, xs []float64, lost int) []int {
+	if lost == 0 {
+		return runs
+	}
+	var out []int
+	for _, n := range runs {
+		if lost > 0 && math.IsNaN(xs[n-1]) {
+			lost--
+			continue
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 // missing handles a benchmark without usable samples on one side or both.

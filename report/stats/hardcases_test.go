@@ -64,7 +64,7 @@ func TestHardCases(t *testing.T) {
 			}},
 		{"unusable samples among good ones", Input{Old: []float64{nan, 100, 101, 99, 100, 102, 0, inf}, New: []float64{100, 101, 99, -7, 100, 102, 98, 100}}, Equivalent, "",
 			func(c Comparison) bool {
-				return c.UnusableOld == 3 && slices.Equal(c.UnusableOldRuns, []int{1, 7, 8}) && c.UnusableNew == 1 && c.Old.N == 5 && slices.Contains(codes(c), WarnIncomplete)
+				return c.UnusableOld == 3 && slices.Equal(c.UnusableOldRuns, []int{1, 7, 8}) && c.UnusableNew == 1 && c.Old.N == 5 && slices.Contains(codes(c), WarnNoData) && !slices.Contains(codes(c), WarnIncomplete)
 			}},
 		{"only on the old side", Input{Old: times(3, 1)}, NoVerdict, ReasonOnlyOld,
 			func(c Comparison) bool { return slices.Contains(codes(c), WarnMissingSide) && c.Resolved }},
@@ -181,4 +181,19 @@ func TestAPrintedRowAgreesWithItsSamples(t *testing.T) {
 	}
 	near(t, "p", got.P, full.P, 0.002)
 	near(t, "cv", got.CV, full.CV, 0.01*full.CV)
+}
+
+func TestALostRunIsNotCalledUnusable(t *testing.T) {
+	in := Input{Old: normalSamples(1, 8, 100, 1), New: normalSamples(2, 8, 100, 1), LostNew: 2}
+	in.New[1], in.New[4], in.New[6] = nan, inf, nan
+	c := Compare(in, Design{})
+	if c.UnusableNew != 1 || !slices.Equal(c.UnusableNewRuns, []int{5}) || c.LostNew != 2 || c.New.N != 5 {
+		t.Errorf("%d unusable: %v, %d lost", c.UnusableNew, c.UnusableNewRuns, c.LostNew)
+	}
+	if lost, ok := warning(c, WarnIncomplete); !ok || lost.Side != NewSide || lost.Runs != nil {
+		t.Errorf("%+v", lost)
+	}
+	if unusable, ok := warning(c, WarnNoData); !ok || unusable.Side != NewSide || !slices.Equal(unusable.Runs, []int{5}) {
+		t.Errorf("%+v", unusable)
+	}
 }

@@ -11,11 +11,17 @@ const madLimit = 14.8
 
 // hint adds the warnings that describe the samples and decide nothing.
 func (c *Comparison) hint(in Input, u usable, d Design) {
-	if c.UnusableOld+c.LostOld > 0 && c.Old.N > 0 {
-		c.warn(Warning{Code: WarnIncomplete, Side: OldSide, Runs: c.UnusableOldRuns})
-	}
-	if c.UnusableNew+c.LostNew > 0 && c.New.N > 0 {
-		c.warn(Warning{Code: WarnIncomplete, Side: NewSide, Runs: c.UnusableNewRuns})
+	for _, side := range []struct {
+		side     Side
+		n, lost  int
+		unusable []int
+	}{{OldSide, c.Old.N, c.LostOld, c.UnusableOldRuns}, {NewSide, c.New.N, c.LostNew, c.UnusableNewRuns}} {
+		if side.lost > 0 && side.n > 0 {
+			c.warn(Warning{Code: WarnIncomplete, Side: side.side})
+		}
+		if len(side.unusable) > 0 {
+			c.warn(Warning{Code: WarnNoData, Side: side.side, Runs: side.unusable})
+		}
 	}
 	if c.WithinProcess {
 		c.warn(Warning{Code: WarnWithinProcess})
