@@ -288,7 +288,7 @@ func TestNoHookRunsAndNoConfigurationOfThePullRequestCounts(t *testing.T) {
 
 func TestMirrorsStayWithinTheirLimit(t *testing.T) {
 	dir := t.TempDir()
-	for name, size := range map[string]int{"1.git": 1000, "2.git": 1000, "prbench-git-1": 10} {
+	for name, size := range map[string]int{"1.git": 1000, "2.git": 700, "2.lfs": 700, "prbench-git-1": 10} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -310,4 +310,5 @@ func TestMirrorsStayWithinTheirLimit(t *testing.T) {
 	missing(t, dir, "1.git")
 	missing(t, dir, "prbench-git-1")
 	read(t, dir, "2.git/pack")
+	read(t, dir, "2.lfs/pack")
 }

@@ -123,8 +123,13 @@ func (l *localModules) objects(_ context.Context, side job.SideName, want []poin
 		sideWord(side), names([]string{want[0].path}))
 }
 
-// objects downloads into the folder of mirrors, where objects are kept by their
-// hash.
+// lfsSuffix names the folder of a repository's objects, beside its mirror. Each
+// repository has its own: a pointer gives nobody a file that the forge would not
+// give for this repository.
+const lfsSuffix = ".lfs"
+
+// objects downloads into the repository's folder, where objects are kept by
+// their hash.
 func (f *forgeModules) objects(ctx context.Context, side job.SideName, want []pointer) (map[string]string, error) {
 	return f.lfs.download(ctx, side, want)
 }
@@ -165,6 +170,11 @@ func (c *lfsClient) download(ctx context.Context, side job.SideName, want []poin
 		have[p.oid] = filepath.Join(c.dir, p.oid)
 		if info, err := os.Stat(have[p.oid]); err != nil || info.Size() != p.size {
 			missing = append(missing, p)
+			continue
+		}
+		now := time.Now() // Prune removes first what was used longest ago
+		if err := os.Chtimes(have[p.oid], now, now); err != nil {
+			return nil, fmt.Errorf("use an LFS object: %w", err)
 		}
 	}
 	for len(missing) > 0 {

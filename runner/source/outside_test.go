@@ -89,6 +89,47 @@ func TestGrantedLFSFilesComeFromTheForgeAlone(t *testing.T) {
 	}
 }
 
+func TestAnLFSFileOfOneRepositoryIsNotGivenToAnother(t *testing.T) {
+	private := strings.Repeat("private ", 100)
+	sum := sha256.Sum256([]byte(private))
+	oid := hex.EncodeToString(sum[:])
+	s := newServer(t, "", func(s *server) {
+		s.also = func(w http.ResponseWriter, req *http.Request) bool {
+			switch req.URL.Path {
+			case "/owner.git/info/lfs/objects/batch":
+				fmt.Fprintf(w, `{"objects": [{"oid": %q, "size": %d, "actions": {"download": {"href": "http://%s/object"}}}]}`, oid, len(private), req.Host)
+			case "/other.git/info/lfs/objects/batch":
+				fmt.Fprintf(w, `{"objects": [{"oid": %q, "size": %d, "error": {"code": 404, "message": "no"}}]}`, oid, len(private))
+			case "/object":
+				fmt.Fprint(w, private)
+			default:
+				return false
+			}
+			return true
+		}
+	})
+	dir := filepath.Join(t.TempDir(), "mirrors")
+	pair := func(name string, id int64) *source.Pair {
+		r := newRepo(t, filepath.Join(s.root, name))
+		base := r.commit("base", map[string]string{"a.txt": "a"})
+		head := r.commit("head", map[string]string{"model.bin": fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oid, len(private))})
+		req := s.request(t, name, base, head)
+		req.Dir, req.Repository = dir, id
+		return fetch(t, req)
+	}
+	_, new, _ := written(t, pair("owner", 7), nil, "", source.Content{LFS: true})
+	if read(t, new, "model.bin") != private {
+		t.Error("the owner did not get its file")
+	}
+	refusedWrite(t, pair("other", 8), source.Content{LFS: true}, source.LFS, "model.bin")
+	if err := source.Prune(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("after everything was pruned there is %v, %v", left, err)
+	}
+}
+
 // withModule commits a submodule entry by hand, as no git would need the
 // repository that it names.
 func withModule(r repo, address, sha string) string {

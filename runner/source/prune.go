@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Prune keeps the mirrors in dir within limit bytes by removing those that were
-// used longest ago; a mirror of too many packs, which slows git down, goes as
+// Prune keeps the mirrors and the folders of LFS objects in dir within limit bytes
+// by removing those that were used longest ago; a mirror of too many packs, which slows git down, goes as
 // well and is fetched anew when it is needed. It also removes the scratch of
 // checkouts that did not end well. No git may be at work in dir.
 func Prune(dir string, limit int64) error {
@@ -38,7 +38,7 @@ func Prune(dir string, limit int64) error {
 			}
 			continue
 		}
-		if !e.IsDir() || !strings.HasSuffix(e.Name(), ".git") {
+		if !e.IsDir() || !strings.HasSuffix(e.Name(), ".git") && !strings.HasSuffix(e.Name(), lfsSuffix) {
 			continue
 		}
 		k := kept{path: path}
