@@ -111,6 +111,24 @@ def compose():
                 say(path, f"{name}: no {option}")
 
 
+def dialling():
+    """The runner of compose.yaml dials where its serve listens."""
+    path = "docker/compose.yaml"
+    (doc,) = documents(path)
+    with open(path) as f:
+        told = re.findall(r"nats://(\w+):(\d+)", f.read())
+    if not told:
+        say(path, "does not say where the runner dials")
+    for name, port in told:
+        serve = doc["services"].get(name)
+        if serve is None:
+            say(path, f"the runner dials {name}, which is no service")
+        elif f"--state-listen=0.0.0.0:{port}" not in serve["command"]:
+            say(path, f"the runner dials {name}:{port}, and {name} does not listen there")
+        elif not set(serve["networks"]) & set(doc["services"]["runner"]["networks"]):
+            say(path, f"the runner reaches no network of {name}")
+
+
 def accounts():
     """The users of the units are the ones that are made."""
     with open("systemd/prbench.sysusers.conf") as f:
@@ -178,6 +196,7 @@ if not wrong:
     for d in sorted(glob.glob("docker/Dockerfile*")):
         dockerfile(d)
     compose()
+    dialling()
     accounts()
     kubernetes()
     metrics()
