@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/prbench/prbench/internal/job"
@@ -20,8 +21,9 @@ type headReport struct {
 }
 
 // headReports gives the reports of all finished jobs of the job's head, oldest
-// first. Repeats of one comparison are judged together: each knows the attempts
-// before it, and shows the ledger of all.
+// first. What compares the same two commits is judged together, whatever else its
+// command says, because it may judge the same benchmark again: each job knows the
+// attempts before it, and shows the ledger of all.
 func (p *Publisher) headReports(ctx context.Context, j job.Job) ([]headReport, error) {
 	all, err := p.Store.List(ctx, j.Repository.ID, j.PR)
 	if err != nil {
@@ -33,11 +35,11 @@ func (p *Publisher) headReports(ctx context.Context, j job.Job) ([]headReport, e
 		if k.Head.SHA != j.Head.SHA || k.Outcome == nil || k.Try == 0 || !finished(k) {
 			continue
 		}
-		key := comparisonKey(k)
-		if attempts[key] == nil {
-			attempts[key] = newAttempts()
+		key, pair := comparisonKey(k), k.Base.SHA+" "+string(k.Spec.Harness)
+		if attempts[pair] == nil {
+			attempts[pair] = newAttempts()
 		}
-		r, err := p.headReport(ctx, k, attempts[key])
+		r, err := p.headReport(ctx, k, attempts[pair])
 		if err != nil {
 			return nil, err
 		}
@@ -60,11 +62,64 @@ func comparisonKey(j job.Job) string {
 	return strings.Join(append(parts, j.Spec.Set...), "\x00")
 }
 
-// attempts are what the repeats of one comparison found so far.
+// attempts are what the jobs of the same two commits found so far.
 type attempts struct {
 	earlier []report.Attempt
-	ledger  []report.LedgerEntry
+	jobs    []job.Job
+	ledger  []report.LedgerEntry // one a job
 }
+
+// add keeps what a job found. One without a completed look judged nothing, so
+// that no later attempt is held against it.
+func (a *attempts) add(j job.Job, r *report.Report) {
+	found, headline := r.AsAttempt(), r.Headline()
+	if len(found) > 0 {
+		a.earlier = append(a.earlier, found)
+	} else {
+		headline = "not judged: " + headline
+	}
+	a.jobs = append(a.jobs, j)
+	a.ledger = append(a.ledger, report.LedgerEntry{Attempt: j.Attempt, Finished: j.Finished, Runs: j.Spec.Runs.String(), Headline: headline})
+}
+
+// listed is the ledger, which says what each job ran where that is not the same
+// in all.
+func (a *attempts) listed() []report.LedgerEntry {
+	out := slices.Clone(a.ledger)
+	differs := func(j job.Job) bool { return comparisonKey(j) != comparisonKey(a.jobs[0]) }
+	if !slices.ContainsFunc(a.jobs, differs) {
+		return out
+	}
+	for i, j := range a.jobs {
+		out[i].Headline = ran(j) + ": " + out[i].Headline
+	}
+	return out
+}
+
+// ran says which benchmarks a job ran, in the words of a command.
+func ran(j job.Job) string {
+	var parts []string
+	for _, s := range j.Spec.Suites {
+		parts = append(parts, s.Name)
+	}
+	if j.Spec.Filter != "" {
+		parts = append(parts, "--filter "+j.Spec.Filter)
+	}
+	for _, s := range j.Spec.Set {
+		parts = append(parts, "--set "+s)
+	}
+	if j.Spec.Adhoc != "" {
+		parts = append(parts, "with a benchmark of the comment")
+	}
+	r := []rune(strings.Join(parts, " "))
+	if len(r) > longestRan {
+		r = append(r[:longestRan], '…')
+	}
+	return string(r)
+}
+
+// longestRan bounds, in characters, what the ledger says of one job's command.
+const longestRan = 100
 
 func newAttempts() *attempts { return &attempts{} }
 
@@ -79,17 +134,15 @@ func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts) (hea
 	if err != nil {
 		return headReport{}, err
 	}
-	opts.Attempt = len(a.earlier) + 1
+	// The number is the record's, by which the runner decided when to stop.
 	opts.Earlier = a.earlier
-	opts.About.Attempt = opts.Attempt
 	alone, err := report.Analyse(data, opts)
 	if err != nil {
 		return headReport{}, fmt.Errorf("analyse job %s: %w", j.ID, err)
 	}
-	a.ledger = append(a.ledger, report.LedgerEntry{Attempt: opts.Attempt, Finished: j.Finished, Runs: j.Spec.Runs.String(), Headline: alone.Headline()})
-	a.earlier = append(a.earlier, alone.AsAttempt())
+	a.add(j, alone)
 	if len(a.ledger) > 1 {
-		alone.About.Ledger = a.ledger
+		alone.About.Ledger = a.listed()
 	}
 	check := alone.Check()
 	return headReport{job: j, markdown: alone.Markdown(), check: check, title: check.Title}, nil

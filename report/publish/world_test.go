@@ -189,10 +189,12 @@ func (w *world) claim() *queue.Lease {
 }
 
 // measure does the next job: the head takes as many times as long as the base.
-func (w *world) measure(times float64) job.Job {
+func (w *world) measure(times float64) job.Job { return w.measurePairs(times, 5) }
+
+func (w *world) measurePairs(times float64, pairs int) job.Job {
 	w.t.Helper()
 	l := w.claim()
-	for pair := range 5 {
+	for pair := range pairs {
 		for position, side := range []job.SideName{job.Old, job.New} {
 			value := 100 + float64((pair*7+position)%3)
 			if side == job.New {
@@ -202,7 +204,7 @@ func (w *world) measure(times float64) job.Job {
 				Samples: []job.Sample{{Benchmark: "Encode", Unit: "ns/op", Better: job.Lower, Value: value}}}))
 		}
 	}
-	w.end(l, job.Outcome{Kind: job.Measured, Runs: 10, Pairs: 5, Host: job.Host{Name: "box"}})
+	w.end(l, job.Outcome{Kind: job.Measured, Runs: 2 * pairs, Pairs: pairs, Host: job.Host{Name: "box"}})
 	return l.Job
 }
 
