@@ -194,6 +194,10 @@ func (r *Report) finish(d *Data, o Options) {
 		}
 	}
 	s.FalseStars = stats.ExpectedFalseStars(s.Compared)
+	for i := range s.FalseStars {
+		// Each attempt is at half the level of the one before.
+		s.FalseStars[i] = math.Ldexp(s.FalseStars[i], 1-r.Design.Attempt)
+	}
 	slices.Sort(s.OnlyOld)
 	slices.Sort(s.OnlyNew)
 	r.Summary = s

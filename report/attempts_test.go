@@ -84,3 +84,15 @@ func TestAdviceFitsWhatIsOpen(t *testing.T) {
 	within.Series[0].WithinProcess = true
 	lacks(t, analyse(t, within, report.Options{}).Markdown(), "(!)", "fixed run")
 }
+
+func TestTheNoteIsAtTheLevelOfTheAttempt(t *testing.T) {
+	second := secondAttempt(t, around(0, .05), earlier(-.01, .01), report.Options{})
+	contains(t, second.Markdown(), "in attempt 2 stars and accuracies are at half of these levels", "expect 0.03, 0.01 and 0.00 false results", "Column p, with the numbers of each benchmark, is not adjusted for the attempts.")
+	stars := jsonOf(t, second)["summary"].(map[string]any)["expected_false_stars"].(map[string]any)
+	if stars["*"] != .025 || stars["**"] != .005 {
+		t.Errorf("false stars of the second attempt: %v", stars)
+	}
+	contains(t, analyse(t, around(0, .05), report.Options{Attempt: 5}).Markdown(), "in attempt 5 stars and accuracies are at 1/16 of these levels")
+	lacks(t, analyse(t, around(0, .05), report.Options{}).Markdown(), "attempt", "Column p")
+	contains(t, analyse(t, around(0, .05), report.Options{Looks: []int{8, 30}}).Markdown(), "is not adjusted for the looks")
+}

@@ -145,9 +145,15 @@ func (r *Report) noteText(pictures bool) string {
 		how = "paired"
 	}
 	f := r.Summary.FalseStars
-	text := fmt.Sprintf("Plus is better. One star means that a change this large is unlikely by chance alone (`*` p < .05, `**` p < .01, `***` p < .001; %s). "+
+	text := fmt.Sprintf("Plus is better. One star means that a change this large is unlikely by chance alone (`*` p < .05, `**` p < .01, `***` p < .001%s; %s). "+
 		"With %s, expect %s%.2f, %.2f and %.2f false results at `*`, `**` and `***` even if nothing changed.",
-		how, plural(n, "comparison", "comparisons"), atMost, f[0], f[1], f[2])
+		levelText(r.Design.Attempt), how, plural(n, "comparison", "comparisons"), atMost, f[0], f[1], f[2])
+	switch {
+	case r.Design.Adaptive():
+		text += " Column p, with the numbers of each benchmark, is not adjusted for the looks."
+	case r.Design.Attempt > 1:
+		text += " Column p, with the numbers of each benchmark, is not adjusted for the attempts."
+	}
 	if pictures {
 		text += fmt.Sprintf(" The picture shows what the data leave possible for each benchmark: `●` measured, `━` possible, `│` no change, `┊` ±%s.", exactPercent(r.Design.Margin))
 		if r.Design.Attempt > 1 {
@@ -155,6 +161,22 @@ func (r *Report) noteText(pictures bool) string {
 		}
 	}
 	return text
+}
+
+// levelText says at which part of the usual levels a later attempt gives stars.
+func levelText(attempt int) string {
+	if attempt < 2 {
+		return ""
+	}
+	part := "half"
+	switch attempt {
+	case 2:
+	case 3:
+		part = "a quarter"
+	default:
+		part = fmt.Sprintf("1/%.0f", math.Ldexp(1, attempt-1))
+	}
+	return fmt.Sprintf(", and in attempt %d stars and accuracies are at %s of these levels", attempt, part)
 }
 
 func (r *Report) hasPicture() bool {
