@@ -15,7 +15,7 @@ const namedRows = 8
 // and what the data say of each.
 func (r *Report) answers() string {
 	var b strings.Builder
-	for _, k := range buckets {
+	for _, k := range answerParts() {
 		rows := r.bucketRows(k)
 		if len(rows) == 0 {
 			continue
@@ -55,6 +55,8 @@ func bucketTitle(k bucket, margin float64) string {
 		return "Worse, but the data cannot say whether by more than " + m
 	case stats.Faster:
 		return "Better"
+	case stats.SlowerWithin:
+		return "Worse, but by less than " + m
 	case stats.Equivalent:
 		return "Proven unchanged: no difference beyond ±" + m
 	case stats.NoWorse:
@@ -73,8 +75,7 @@ func (r *Report) answer(k bucket, rows []*Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- **%s** (%d)", bucketTitle(k, r.Design.Margin), len(rows))
 	shown := rows[:min(len(rows), namedRows)]
-	// Equal ones need no words; one that is shown to be worse, by less than
-	// matters, must not be taken for equal.
+	// Equal ones need no words.
 	var equal []string
 	var lines strings.Builder
 	for _, row := range shown {

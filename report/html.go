@@ -183,7 +183,7 @@ func rowClass(v stats.Verdict) string {
 }
 
 func (r *Report) pageAnswers(d *pageData) {
-	for _, k := range buckets {
+	for _, k := range answerParts() {
 		rows := r.bucketRows(k)
 		if len(rows) == 0 {
 			continue

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/prbench/prbench/internal/benchfmt"
@@ -102,6 +103,18 @@ var buckets = []bucket{
 	{[]stats.Verdict{stats.Inconclusive}, "too noisy to tell", "too noisy to tell"},
 	{[]stats.Verdict{stats.NotComparable}, "not comparable", "not comparable"},
 	{[]stats.Verdict{stats.NoVerdict}, "without a verdict", "without a verdict"},
+}
+
+// answerParts are the parts of the answer below the headline: its buckets, with
+// what is worse by less than the margin apart from what did not change.
+func answerParts() []bucket {
+	var parts []bucket
+	for _, b := range buckets {
+		for _, v := range slices.Backward(b.verdicts) {
+			parts = append(parts, bucket{verdicts: []stats.Verdict{v}})
+		}
+	}
+	return parts
 }
 
 // Headline is the answer in one line of plain text: how many benchmarks got

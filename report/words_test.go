@@ -107,6 +107,17 @@ func TestUnitsThatDifferAreNotCompared(t *testing.T) {
 	contains(t, r.Markdown(), "units-differ")
 }
 
+func TestWhatIsALittleWorseStandsApartFromWhatIsUnchanged(t *testing.T) {
+	md := analyse(t, mixed(), report.Options{}).Markdown()
+	contains(t, md, "4 unchanged within ±2 %", "- **Worse, but by less than 2 %** (1)\n  - `process/bit-slower.js n=1`: 0.84 % slower",
+		"- **Proven unchanged: no difference beyond ±2 %** (3): ")
+	var page strings.Builder
+	if err := analyse(t, mixed(), report.Options{}).HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, page.String(), "Worse, but by less than 2 %")
+}
+
 func TestARateBesideATimeCountsOnce(t *testing.T) {
 	r := analyse(t, mixed(), report.Options{})
 	if r.Summary.Compared != 11 {
