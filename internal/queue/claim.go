@@ -31,6 +31,8 @@ func (d *desk) claim(ctx context.Context, who Runner, r request) answer {
 		opened := d.index.openings()
 		j, ok, err := d.claimNow(ctx, who)
 		switch {
+		case errors.Is(err, errNotEnrolled):
+			return failed(codeRefused, err.Error())
 		case err != nil:
 			return d.fault(askClaim, r, err)
 		case ok:
@@ -104,6 +106,9 @@ func (d *desk) claimNow(ctx context.Context, who Runner) (job.Job, bool, error) 
 			return job.Job{}, false, fmt.Errorf("hand out job %s: %w", j.ID, err)
 		}
 		d.index.apply(handed, rev)
+		if err := d.stillEnrolled(ctx, who); err != nil {
+			return job.Job{}, false, errors.Join(err, d.takeBack(ctx, handed))
+		}
 		within, err := d.withinLimits(ctx, handed, rev, limits)
 		if err != nil {
 			return job.Job{}, false, err
@@ -126,15 +131,39 @@ func (d *desk) withinLimits(ctx context.Context, handed job.Job, revision uint64
 	if known && !d.index.overrun(handed, revision, limits) {
 		return true, nil
 	}
-	j, rev, err := d.q.takeBack(context.WithoutCancel(ctx), handed)
-	if err != nil && !errors.Is(err, errTaken) {
-		return false, fmt.Errorf("take job %s back: %w", handed.ID, err)
+	if err := d.takeBack(ctx, handed); err != nil {
+		return false, err
 	}
-	d.index.apply(j, rev)
 	if !known {
 		return false, errors.New("the watch of the jobs is behind")
 	}
 	return false, nil
+}
+
+func (d *desk) takeBack(ctx context.Context, handed job.Job) error {
+	j, rev, err := d.q.takeBack(context.WithoutCancel(ctx), handed)
+	if err != nil && !errors.Is(err, errTaken) {
+		return fmt.Errorf("take job %s back: %w", handed.ID, err)
+	}
+	d.index.apply(j, rev)
+	return nil
+}
+
+var errNotEnrolled = errors.New("this key is not enrolled")
+
+// stillEnrolled reads the runner again, whose claim may have waited long. It comes
+// after the handing out: whoever revokes the runner later finds the job with it.
+func (d *desk) stillEnrolled(ctx context.Context, who Runner) error {
+	now, err := d.q.runner(context.WithoutCancel(ctx), who.Key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return errNotEnrolled
+	case err != nil:
+		return err
+	case now.Pool != who.Pool:
+		return fmt.Errorf("runner %s has moved from pool %s to %s", who.Name, who.Pool, now.Pool)
+	}
+	return nil
 }
 
 // knownUpTo waits until the index has all revisions up to this one.

@@ -164,6 +164,7 @@ func TestTheLimitsHoldOverTwoServes(t *testing.T) {
 
 func TestAClaimThatAnotherServesClaimForestalledIsTakenBack(t *testing.T) {
 	q := open(t)
+	ub := enrolled(t, q, "b")
 	limit := Limits{PerPerson: 1}
 	q.opts.Limits = func(string) Limits { return limit }
 	a, b := create(t, q, wish(1, 1, "k")), create(t, q, wish(1, 2, "k"))
@@ -186,15 +187,55 @@ func TestAClaimThatAnotherServesClaimForestalledIsTakenBack(t *testing.T) {
 		d.index.watched(Change{Job: theirs, revision: rev})
 		d.index.watched(Change{Job: ours, revision: e.Revision()})
 	})
-	if j, ok, err := d.claimNow(t.Context(), Runner{Key: "UB", Name: "b", Pool: "default"}); err != nil || ok {
+	if j, ok, err := d.claimNow(t.Context(), ub); err != nil || ok {
 		t.Errorf("handed out %s, %v", j.ID, err)
 	}
 	if j := get(t, q, b.ID); j.State != job.Queued || j.Try != 0 || j.Runner != "" || len(j.LostTries) != 0 {
 		t.Errorf("b was not put back: %+v", j)
 	}
 	limit = Limits{}
-	if j, ok, err := d.claimNow(t.Context(), Runner{Key: "UB", Name: "b", Pool: "default"}); err != nil || !ok || j.Try != 1 {
+	if j, ok, err := d.claimNow(t.Context(), ub); err != nil || !ok || j.Try != 1 {
 		t.Errorf("without the limit: %+v, %v, %v", j, ok, err)
+	}
+}
+
+// enrolled makes a runner that does not connect.
+func enrolled(t *testing.T, q *Queue, name string) Runner {
+	t.Helper()
+	_, key, err := NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Enroll(t.Context(), name, "default", key); err != nil {
+		t.Fatal(err)
+	}
+	return Runner{Key: key, Name: name, Pool: "default"}
+}
+
+func TestAClaimThatWaitsWhenItsRunnerIsRevokedGetsNoJob(t *testing.T) {
+	q := open(t)
+	gone, moved, stays := enrolled(t, q, "gone"), enrolled(t, q, "moved"), enrolled(t, q, "stays")
+	if err := q.Revoke(t.Context(), gone.Name); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Enroll(t.Context(), moved.Name, "other", moved.Key); err != nil {
+		t.Fatal(err)
+	}
+	made := create(t, q, wish(1, 1, "k"))
+	d := newDesk(q, (&forge{}).desk())
+	d.index.apply(made, 1)
+	// Each was found enrolled, in this pool, when its claim came in.
+	if a := d.claim(t.Context(), gone, request{}); a.Job != nil || a.Error == nil || a.Error.Code != codeRefused {
+		t.Errorf("the revoked runner got %+v, %+v", a.Job, a.Error)
+	}
+	if a := d.claim(t.Context(), moved, request{}); a.Job != nil || a.Error == nil || a.Error.Code != codeAgain {
+		t.Errorf("the moved runner got %+v, %+v", a.Job, a.Error)
+	}
+	if j := get(t, q, made.ID); j.State != job.Queued || j.Try != 0 || j.Runner != "" || len(j.LostTries) != 0 {
+		t.Errorf("the job was not put back: %+v", j)
+	}
+	if a := d.claim(t.Context(), stays, request{}); a.Job == nil || a.Job.Try != 1 {
+		t.Errorf("the next runner got %+v, %+v", a.Job, a.Error)
 	}
 }
 

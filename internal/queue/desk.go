@@ -32,6 +32,7 @@ type desk struct {
 	Desk
 	q     *Queue
 	index *index
+	most  quota // of one try
 
 	claiming sync.Mutex // this serve's claims are one after another
 
@@ -39,13 +40,14 @@ type desk struct {
 	open    map[string]int     // by key: requests being answered
 	waiting map[string]*waiter // by key: the claim that waits
 	tokens  map[lent][]Token
-	closed  bool // nothing new is begun
+	kept    map[lent]quota // what the tries that run have sent here
+	closed  bool           // nothing new is begun
 
 	wg sync.WaitGroup
 }
 
 func newDesk(q *Queue, f Desk) *desk {
-	return &desk{Desk: f, q: q, index: newIndex(), open: map[string]int{},
+	return &desk{Desk: f, q: q, index: newIndex(), most: mostSamples, kept: map[lent]quota{}, open: map[string]int{},
 		waiting: map[string]*waiter{}, tokens: map[lent][]Token{}}
 }
 
@@ -159,7 +161,7 @@ func (d *desk) answer(ctx context.Context, key, what string, data []byte) (a ans
 	}
 	who, err := d.q.runner(ctx, key)
 	if errors.Is(err, ErrNotFound) {
-		return failed(codeRefused, "this key is not enrolled")
+		return failed(codeRefused, errNotEnrolled.Error())
 	}
 	if err != nil {
 		return d.fault(what, r, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/prbench/prbench/internal/job"
 )
 
-// lent names the try for which tokens have been made.
+// lent names a try: one for which tokens have been made, or that sends samples.
 type lent struct {
 	id  job.ID
 	key string
@@ -73,6 +73,11 @@ func (d *desk) recall(ctx context.Context, j job.Job) {
 		if k.id == j.ID && j.Try >= k.try && !holds(j, k.key, k.try) {
 			gone = append(gone, ts...)
 			delete(d.tokens, k)
+		}
+	}
+	for k := range d.kept {
+		if k.id == j.ID && j.Try >= k.try && !holds(j, k.key, k.try) {
+			delete(d.kept, k)
 		}
 	}
 	d.mu.Unlock()

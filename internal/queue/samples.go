@@ -64,12 +64,37 @@ func (d *desk) sample(ctx context.Context, who Runner, r request) answer {
 	if err != nil || len(b) > maxSample {
 		return failed(codeInvalid, fmt.Sprintf("want a sample record of at most %d bytes, got %d", maxSample, len(b)))
 	}
-	_, err = d.q.js.Publish(ctx, sampleSubject(who.Key, r.ID, r.Try), b,
+	try := lent{r.ID, who.Key, r.Try}
+	if !d.hasRoom(try, len(b)) {
+		return failed(codeInvalid, fmt.Sprintf("this try has sent all that is kept of one: %d records or %d bytes", d.most.records, d.most.bytes))
+	}
+	ack, err := d.q.js.Publish(ctx, sampleSubject(who.Key, r.ID, r.Try), b,
 		jetstream.WithMsgID(sampleID(who.Key, r.ID, r.Try, *r.Run)), jetstream.WithExpectStream(samplesStream))
 	if err != nil {
 		return d.fault(askSample, r, storeError(err))
 	}
+	if !ack.Duplicate {
+		d.mu.Lock()
+		had := d.kept[try]
+		d.kept[try] = quota{had.records + 1, had.bytes + int64(len(b))}
+		d.mu.Unlock()
+	}
 	return answer{}
+}
+
+// quota counts sample records, and their bytes as JSON.
+type quota struct{ records, bytes int64 }
+
+// mostSamples is what is kept of one try: the store drops the oldest samples when
+// it is full, and no runner shall drive those of all others out of it. Each serve
+// counts what it has kept itself.
+var mostSamples = quota{records: 2_000_000, bytes: 2 << 30}
+
+func (d *desk) hasRoom(try lent, size int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	had := d.kept[try]
+	return had.records < d.most.records && had.bytes+int64(size) <= d.most.bytes
 }
 
 // Runs reads the records of one try in the order in which they were kept, each

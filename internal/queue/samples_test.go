@@ -177,3 +177,47 @@ func FuzzSplitLosesNoSample(f *testing.F) {
 		}
 	})
 }
+
+func TestATryKeepsNoMoreThanItsQuota(t *testing.T) {
+	q := open(t)
+	who := enrolled(t, q, "box")
+	id := create(t, q, wish(1, 1, "k")).ID
+	if _, _, err := q.handOut(t.Context(), id, who); err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(q, (&forge{}).desk())
+	send := func(pair int, log string) string {
+		t.Helper()
+		a := d.sample(t.Context(), who, request{ID: id, Try: 1, Run: &job.Run{Suite: "s", Side: job.Old, Pair: pair, Log: log}})
+		if a.Error == nil {
+			return ""
+		}
+		if a.Error.Code != codeInvalid {
+			t.Errorf("refused with %+v", a.Error)
+		}
+		return a.Error.Text
+	}
+	d.most = quota{records: 3, bytes: 10_000}
+	if text := send(0, strings.Repeat("x", 10_000)); !strings.Contains(text, "10000 bytes") {
+		t.Errorf("more bytes than are kept: %q", text)
+	}
+	for _, pair := range []int{1, 2, 2, 2, 3} { // what is sent again counts once
+		if text := send(pair, ""); text != "" {
+			t.Errorf("pair %d: %q", pair, text)
+		}
+	}
+	if text := send(4, ""); !strings.Contains(text, "3 records") {
+		t.Errorf("more records than are kept: %q", text)
+	}
+	if rs := readRuns(t, q, who.Key, id, 1); len(rs) != 3 {
+		t.Errorf("%d records are kept", len(rs))
+	}
+	j, err := q.Update(t.Context(), id, func(j *job.Job) error { j.State = job.Publishing; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.recall(t.Context(), j)
+	if len(d.kept) > 0 {
+		t.Errorf("the count of a try that ended stays: %v", d.kept)
+	}
+}
