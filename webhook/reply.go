@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"unicode"
 
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/forge"
@@ -135,47 +134,6 @@ func (a *Acceptor) status(ctx context.Context, cfg *config.Repo, e job.Event) (s
 	}
 	fmt.Fprintf(&b, "\nJobs waiting in the pool %s: %d.", code(cfg.Pool), len(line.Waiting(cfg.Pool)))
 	return b.String(), nil
-}
-
-// code shows hostile text as code: one line, bounded, in backticks that it
-// cannot close.
-func code(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '\ufffd'
-		}
-		return r
-	}, s)
-	if r := []rune(s); len(r) > 200 {
-		s = string(r[:200]) + "…"
-	}
-	if strings.TrimSpace(s) == "" {
-		return "(nothing)"
-	}
-	ticks := strings.Repeat("`", longestRun(s)+1)
-	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
-		return ticks + " " + s + " " + ticks
-	}
-	return ticks + s + ticks
-}
-
-// fence shows hostile text as a block that it cannot close.
-func fence(s string) string {
-	ticks := strings.Repeat("`", max(3, longestRun(s)+1))
-	return ticks + "\n" + s + "\n" + ticks
-}
-
-func longestRun(s string) int {
-	longest, run := 0, 0
-	for _, c := range s {
-		if c == '`' {
-			run++
-			longest = max(longest, run)
-		} else {
-			run = 0
-		}
-	}
-	return longest
 }
 
 var _ Hub = (*forge.Client)(nil)
