@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/prbench/prbench/internal/forge"
@@ -106,10 +107,19 @@ func (p *Publisher) react(ctx context.Context, hub Hub, repo forge.Repo, j job.J
 }
 
 // takeLabelOff removes the label that asked for the job, unless it is to stay
-// or another commit has been labelled since.
+// or another job waits for its own report under it.
 func (p *Publisher) takeLabelOff(ctx context.Context, hub Hub, repo forge.Repo, j job.Job) error {
 	if j.Wish.Trigger != job.ByLabel || j.Spec.KeepLabel || j.Outdated || j.State.Ended() {
 		return nil
+	}
+	all, err := p.Store.List(ctx, j.Repository.ID, j.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	for _, k := range all {
+		if k.ID != j.ID && k.Wish.Trigger == job.ByLabel && strings.EqualFold(k.Wish.Label, j.Wish.Label) && !k.State.Ended() {
+			return nil
+		}
 	}
 	if err := hub.RemoveLabel(ctx, repo, j.PR, j.Wish.Label); err != nil && !permanent(err) {
 		return fmt.Errorf("take the label off: %w", err)

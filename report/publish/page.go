@@ -64,9 +64,11 @@ func progressTitle(j job.Job) string {
 	if p.Phase == "" {
 		return "Starting"
 	}
-	title := strings.ToUpper(string(p.Phase[:1])) + string(p.Phase[1:])
+	phase := []rune(report.Visible(string(p.Phase)))
+	phase = phase[:min(len(phase), longestPhase)]
+	title := strings.ToUpper(string(phase[:1])) + string(phase[1:])
 	if p.Total > 0 {
-		title += fmt.Sprintf(": %d of %s%d runs", p.Done, atMost(p), p.Total)
+		title += fmt.Sprintf(": %d of %s%d runs", runsDone(p), atMost(p), p.Total)
 	}
 	if p.Left > 0 {
 		title += ", about " + roundTime(p.Left.Std()) + " left"
@@ -76,6 +78,12 @@ func progressTitle(j job.Job) string {
 	}
 	return title
 }
+
+// longestPhase bounds the name of a phase, in characters. A runner sends it.
+const longestPhase = 40
+
+// runsDone is what a runner says it has done, within what is to be done.
+func runsDone(p job.Progress) int { return max(0, min(p.Done, p.Total)) }
 
 // atMost stands before a total that planned looks may cut short.
 func atMost(p job.Progress) string {
@@ -91,8 +99,9 @@ const barWidth = 40
 func progressText(j job.Job) string {
 	var b strings.Builder
 	if p := j.Progress; p.Total > 0 {
-		done := min(barWidth, barWidth*p.Done/p.Total)
-		fmt.Fprintf(&b, "```\n[%s%s] %d %%\n```\n\n", strings.Repeat("█", done), strings.Repeat("░", barWidth-done), 100*p.Done/p.Total)
+		part := float64(runsDone(p)) / float64(p.Total)
+		done := int(barWidth * part)
+		fmt.Fprintf(&b, "```\n[%s%s] %d %%\n```\n\n", strings.Repeat("█", done), strings.Repeat("░", barWidth-done), int(100*part))
 	}
 	fmt.Fprintf(&b, "%s against %s", report.Code(short(j.Head.SHA)), report.Code(short(j.Base.SHA)))
 	if j.RunnerName != "" {
@@ -115,24 +124,38 @@ func roundTime(d time.Duration) string {
 func short(sha string) string { return sha[:min(10, len(sha))] }
 
 // compose is the comment: the newest report whole, then the other comparisons
-// of the same head, folded, as far as there is room.
+// of the same head, folded or by their titles, as far as there is room.
 func compose(reports []headReport) string {
 	var b strings.Builder
+	unnamed := 0
 	for i := len(reports) - 1; i >= 0; i-- {
 		r := reports[i]
-		switch {
-		case r.superseded:
+		if r.superseded {
 			continue // a later attempt's ledger has it
-		case b.Len() == 0:
-			b.WriteString(r.markdown)
-		case b.Len()+len(r.markdown)+200 < report.MaxMarkdown:
-			fmt.Fprintf(&b, "\n\n<details><summary>Also measured: %s</summary>\n\n%s\n\n</details>\n", summaryText(r.title), r.markdown)
-		default:
-			fmt.Fprintf(&b, "\n\nAlso measured: %s.\n", report.Code(r.title))
 		}
+		if b.Len() == 0 {
+			b.WriteString(r.markdown)
+			continue
+		}
+		folded := fmt.Sprintf("\n\n<details><summary>Also measured: %s</summary>\n\n%s\n\n</details>\n", summaryText(r.title), r.markdown)
+		line := fmt.Sprintf("\n\nAlso measured: %s.\n", report.Code(r.title))
+		switch room := report.MaxMarkdown - b.Len() - spare; {
+		case unnamed == 0 && len(folded) < room:
+			b.WriteString(folded)
+		case unnamed == 0 && len(line) < room:
+			b.WriteString(line)
+		default:
+			unnamed++
+		}
+	}
+	if more := fmt.Sprintf("\n\nAlso measured: %d more, which the check runs show.\n", unnamed); unnamed > 0 && b.Len()+len(more) <= report.MaxMarkdown {
+		b.WriteString(more)
 	}
 	return b.String()
 }
+
+// spare is kept free, in bytes, for the number of comparisons that found no room.
+const spare = 100
 
 // summaryText is plain text inside HTML.
 func summaryText(s string) string {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/prbench/prbench/internal/forge"
@@ -71,6 +72,9 @@ type Publisher struct {
 
 // lease names the publisher's lease in the store.
 const lease = "publisher"
+
+// panicRest is how long a job that made the publisher panic is left alone.
+const panicRest = time.Hour
 
 // workers is how many jobs are brought true at once; the forge client paces
 // them for each installation.
@@ -153,7 +157,17 @@ func (p *Publisher) work(ctx context.Context, a *agenda) {
 
 // attend brings one job true. It gives the time after which the job wants
 // another look, 0 for none.
-func (p *Publisher) attend(ctx context.Context, id job.ID) time.Duration {
+//
+// A job that cannot even be looked at without a panic rests: it must not stop all
+// the others.
+func (p *Publisher) attend(ctx context.Context, id job.ID) (wait time.Duration) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.Log.Error("a job could not be published: it made the publisher panic", "job", string(id), "panic", v, "stack", string(debug.Stack()))
+			p.observe("retry")
+			wait = panicRest
+		}
+	}()
 	j, err := p.Store.Get(ctx, id)
 	shown := err == nil && j.Revision <= j.Published.Revision
 	if shown && !p.movedUp(j) {
@@ -177,7 +191,7 @@ func (p *Publisher) attend(ctx context.Context, id job.ID) time.Duration {
 		return 0 // progress gave way to a report; the next beat tells more
 	}
 	p.observe("retry")
-	wait := p.waitAfter(err, j)
+	wait = p.waitAfter(err, j)
 	log.Warn("not published yet", "err", err, "again_in", wait.String())
 	p.countRetry(ctx, id, err)
 	return wait
