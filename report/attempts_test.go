@@ -71,7 +71,7 @@ func TestWhatAllAttemptsSettledNeedsNoMoreRuns(t *testing.T) {
 	if js := jsonOf(t, r)["benchmarks"].([]any)[0].(map[string]any); js["verdict"] != "equivalent" || js["runs_needed"] != nil {
 		t.Errorf("%v", js)
 	}
-	lacks(t, r.Markdown(), "(!)", "variance", "runs a side in a fixed run")
+	lacks(t, r.Markdown(), "(!)", "variance", "would settle")
 	contains(t, secondAttempt(t, around(0, .2), earlier(-.05, -.005), report.Options{}).Markdown(), "(!)", "would tell on which side of 2 % it lies")
 }
 
@@ -79,10 +79,10 @@ func TestAdviceFitsWhatIsOpen(t *testing.T) {
 	contains(t, analyse(t, around(0, 1.2), report.Options{}).Markdown(), "more than 10,000 runs a side would be needed: a quieter benchmark or a wider margin would tell")
 	contains(t, analyse(t, around(-.0199, .02), report.Options{}).Markdown(), "it is about at the margin, more runs will not settle it")
 	md := analyse(t, around(-.0125, .026), report.Options{}).Markdown()
-	contains(t, md, "slower, size unclear", "runs a side in a fixed run would tell on which side of 2 % it lies")
+	contains(t, md, "slower, size unclear", "runs a side would tell on which side of 2 % it lies")
 	within := around(0, .2)
 	within.Series[0].WithinProcess = true
-	lacks(t, analyse(t, within, report.Options{}).Markdown(), "(!)", "fixed run")
+	lacks(t, analyse(t, within, report.Options{}).Markdown(), "(!)", "would settle")
 }
 
 func TestTheNoteIsAtTheLevelOfTheAttempt(t *testing.T) {

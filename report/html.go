@@ -67,8 +67,8 @@ type pageNotice struct{ Title, Text string }
 type pageItem struct{ Name, Text string }
 
 type pageAnswer struct {
-	Title, Class string
-	Rows         []pageItem
+	Title, Class, Text string
+	Rows               []pageItem
 }
 
 type pageRow struct {
@@ -195,9 +195,9 @@ func (r *Report) pageAnswers(d *pageData) {
 		d.Answers = append(d.Answers, answer)
 	}
 	if rows := r.tooVariable(); len(rows) > 0 {
-		d.Variance = &pageAnswer{Title: r.varianceTitle(len(rows))}
+		d.Variance = &pageAnswer{Title: r.varianceTitle(len(rows)), Text: r.varianceMeaning(rows)}
 		for _, row := range rows {
-			d.Variance.Rows = append(d.Variance.Rows, pageItem{Visible(row.ID), row.warning(codeVariance).Text})
+			d.Variance.Rows = append(d.Variance.Rows, pageItem{Visible(row.ID), row.alertText(r.Design.Margin)})
 		}
 	}
 	for _, h := range r.hintList() {

@@ -202,11 +202,12 @@ func (row *Row) json() jsonBenchmark {
 		none := optional(math.NaN())
 		b.Change, b.Improvement, b.CV = none, none, none
 		b.Accuracy, b.Detectable = jsonAccuracy{none, none, none}, jsonDetectable{none, none, none}
+		b.Interval = [2]optional{none, none}
 	}
 	if row.Verdict != stats.NoVerdict {
 		b.Verdict = &row.Verdict
 	}
-	if c.RunsNeeded > 0 {
+	if c.RunsNeeded > 0 && !c.NoPercentage {
 		b.RunsNeeded = &c.RunsNeeded
 	}
 	return b

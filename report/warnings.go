@@ -95,20 +95,27 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 	return string(w.Code)
 }
 
-// varianceText says why a row cannot be told and what would settle it.
+// oldNearZero says why a row has no percentages.
+const oldNearZero = "the old mean cannot be told from zero"
+
+// varianceText says why a row cannot be told and what would settle it, for a
+// reader of this row alone.
 func varianceText(w stats.Warning, row *Row, margin float64) string {
-	if math.IsNaN(w.Value) {
-		return "variance too high for a verdict; " + whatWouldDo(row, margin)
+	m := exactPercent(margin)
+	switch {
+	case row.Stat.NoPercentage:
+		return "variance too high: " + oldNearZero
+	case math.IsNaN(w.Value):
+		return "variance too high for a verdict; " + whatWouldDo(row, margin, true)
 	}
-	text := fmt.Sprintf("variance too high: one run varies by %s (cv); a change of %s has even odds of a star up to a cv of %s, and a verdict is likely below a cv of %s",
-		Percent(w.Value), exactPercent(margin), Percent(w.EvenOdds), Percent(w.Limit))
-	return text + "; " + whatWouldDo(row, margin)
+	return fmt.Sprintf("variance too high: one run varies by %s (cv); a verdict is likely below a cv of %s, and a change of %s has even odds of a star up to a cv of %s; %s",
+		Percent(w.Value), Percent(w.Limit), m, Percent(w.EvenOdds), whatWouldDo(row, margin, true))
 }
 
-// whatWouldDo says how many runs would settle a row.
-func whatWouldDo(row *Row, margin float64) string {
-	c := row.Stat
-	runs := "about " + plural(c.RunsNeeded, "run", "runs") + " a side in a fixed run"
+// whatWouldDo says how many runs would settle a row; in full, also what that means.
+func whatWouldDo(row *Row, margin float64, full bool) string {
+	c, m := row.Stat, exactPercent(margin)
+	runs := "about " + plural(c.RunsNeeded, "run", "runs") + " a side"
 	switch {
 	case c.RunsFactor <= 0 && c.AtMargin:
 		return "it is about at the margin, more runs will not settle it"
@@ -117,20 +124,24 @@ func whatWouldDo(row *Row, margin float64) string {
 	case c.RunsNeeded <= 0:
 		runs = fmt.Sprintf("about %s times as many runs", strconv.FormatFloat(c.RunsFactor, 'g', 2, 64))
 	}
-	if row.Verdict == stats.Slower {
-		return fmt.Sprintf("%s would tell on which side of %s it lies", runs, exactPercent(margin))
+	switch {
+	case row.Verdict == stats.Slower:
+		return fmt.Sprintf("%s would tell on which side of %s it lies", runs, m)
+	case full:
+		return fmt.Sprintf("%s in a fixed run would show no change beyond ±%s, if there is none", runs, m)
 	}
-	return fmt.Sprintf("%s would show no change beyond ±%s, if there is none", runs, exactPercent(margin))
+	return fmt.Sprintf("%s would settle ±%s", runs, m)
 }
 
-// settles is what would settle a row with too high a variance or whose change
-// may be beyond the margin or not; empty for others.
+// settles is in short what would settle a row with too high a variance or whose
+// change may be beyond the margin or not; empty for others.
 func (row *Row) settles(margin float64) string {
-	tested := row.Stat.Critical > 0 && !row.Stat.WithinProcess
-	if row.warning(codeVariance) == nil && !(tested && row.Verdict == stats.Slower) {
+	c := row.Stat
+	tested := c.Critical > 0 && !c.WithinProcess
+	if c.NoPercentage || row.warning(codeVariance) == nil && !(tested && row.Verdict == stats.Slower) {
 		return ""
 	}
-	return whatWouldDo(row, margin)
+	return whatWouldDo(row, margin, false)
 }
 
 func onSide(s stats.Side) string {

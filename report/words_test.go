@@ -220,3 +220,40 @@ func TestNoPercentageOfAMeanThatMayBeZero(t *testing.T) {
 	}
 	contains(t, textOf(t, r), " %")
 }
+
+func TestTheLimitsOfTheVarianceAreSaidOnce(t *testing.T) {
+	rng := rand.New(rand.NewPCG(12, 12))
+	c := report.NewCollector()
+	for i := range 3 {
+		measured(c, rng, fmt.Sprint("noisy", i), "ops/s", 1000, 1000, .1, 30)
+	}
+	measured(c, rng, "quiet", "ops/s", 1000, 1000, .001, 30)
+	r := analyse(t, c.Data(), report.Options{})
+	md := r.Markdown()
+	contains(t, md, "**The variance leaves 3 of 4 benchmarks open**", "> - `noisy0`: cv ", " runs a side would settle ±2 %.\n")
+	for _, once := range []string{"a verdict at ±2 % is likely where one run varies by less than ", "even odds of a star up to a cv of 3.9 %", "if there is none, in a fixed run of that many"} {
+		if n := strings.Count(md, once); n != 1 {
+			t.Errorf("%q stands %d times in\n%s", once, n, md)
+		}
+	}
+	contains(t, fmt.Sprint(row(t, r, "noisy0").Warnings), "a verdict is likely below a cv of", "even odds", "in a fixed run would show no change beyond ±2 %, if there is none")
+}
+
+func TestNoFractionOfAnOldMeanNearZeroIsToldAnywhere(t *testing.T) {
+	c := report.NewCollector()
+	for i, old := range []float64{0, 0, 0, 9, 0, 1} {
+		c.Add(job.Old, job.Sample{Benchmark: "a", Unit: "widgets", Better: job.Lower, Value: old}, i)
+		c.Add(job.New, job.Sample{Benchmark: "a", Unit: "widgets", Better: job.Lower, Value: []float64{1, 2, 0, 3, 5, 1}[i]}, i)
+	}
+	r := analyse(t, c.Data(), report.Options{})
+	if !r.Rows[0].Stat.NoPercentage {
+		t.Fatalf("%+v", r.Rows[0].Stat)
+	}
+	js := jsonOf(t, r)["benchmarks"].([]any)[0].(map[string]any)
+	if got := fmt.Sprint(js["interval"], js["change"], js["improvement"], js["cv"], js["runs_needed"]); got != "[<nil> <nil>] <nil> <nil> <nil> <nil>" {
+		t.Errorf("%s", got)
+	}
+	contains(t, fmt.Sprint(r.Rows[0].Warnings), "variance too high: the old mean cannot be told from zero}")
+	contains(t, r.Markdown(), "> - `a`: the old mean cannot be told from zero.\n")
+	lacks(t, r.Markdown(), "even odds", "would settle")
+}
