@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
@@ -23,6 +24,10 @@ import (
 // MaxBody is the largest delivery that GitHub sends; larger bodies are refused
 // before they are read.
 const MaxBody = 25 << 20
+
+// maxHeld bounds the bytes of all bodies in hand at once: anybody can send them,
+// since the signature is over the whole body.
+const maxHeld = 128 << 20
 
 // publishTimeout bounds how long an answer to GitHub may wait for the store.
 // GitHub gives up after ten seconds.
@@ -38,6 +43,8 @@ type Intake struct {
 	publish Publish
 	log     *slog.Logger
 	now     func() time.Time
+	held    atomic.Int64 // bytes of the bodies in hand
+	most    int64        // of these
 	// Observe, where set, is told of each delivery's event and outcome
 	// ("accepted", "duplicate", "ignored", "unsigned", "too-large", "malformed", "unavailable").
 	Observe func(event, outcome string)
@@ -49,7 +56,7 @@ func NewIntake(secrets []string, publish Publish, log *slog.Logger) (*Intake, er
 	if len(secrets) == 0 {
 		return nil, errors.New("webhook secret: none given; GitHub's deliveries could not be told from anybody's")
 	}
-	in := &Intake{publish: publish, log: log, now: time.Now}
+	in := &Intake{publish: publish, log: log, now: time.Now, most: maxHeld}
 	for _, s := range secrets {
 		if strings.TrimSpace(s) == "" {
 			return nil, errors.New("webhook secret: it is empty; GitHub's deliveries could not be told from anybody's")
@@ -61,7 +68,8 @@ func NewIntake(secrets []string, publish Publish, log *slog.Logger) (*Intake, er
 
 // ServeHTTP answers 202 when the delivery is kept (or has no effect for us),
 // 200 when it is known, 401 without a good SHA-256 signature, 413 beyond
-// MaxBody, 400 for a body that is no payload, 503 when it could not be stored.
+// MaxBody, 400 for a body that is no payload, 503 when it could not be stored or
+// too much else is being read.
 func (in *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -92,11 +100,16 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request, kind string) (sta
 	if signature == "" {
 		return http.StatusUnauthorized, "unsigned", "X-Hub-Signature-256 is missing"
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	reader := &heldReader{from: http.MaxBytesReader(w, r.Body, MaxBody), in: in}
+	defer reader.release()
+	body, err := io.ReadAll(reader)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return http.StatusRequestEntityTooLarge, "too-large", "the body is over 25 MiB"
+	case errors.Is(err, errHeld):
+		w.Header().Set("Connection", "close")
+		return http.StatusServiceUnavailable, "unavailable", "too many deliveries at once; please redeliver it"
 	case err != nil:
 		return http.StatusBadRequest, "malformed", "the body could not be read"
 	}
@@ -133,6 +146,28 @@ func (in *Intake) take(w http.ResponseWriter, r *http.Request, kind string) (sta
 		return http.StatusAccepted, "accepted", "accepted"
 	}
 }
+
+// errHeld ends the reading of a body for which there is no room.
+var errHeld = errors.New("too many bytes in hand")
+
+// heldReader counts a body as it comes. What was announced counts for nothing:
+// whoever only announces must not keep others out.
+type heldReader struct {
+	from io.Reader
+	in   *Intake
+	n    int64
+}
+
+func (h *heldReader) Read(p []byte) (int, error) {
+	n, err := h.from.Read(p)
+	h.n += int64(n)
+	if h.in.held.Add(int64(n)) > h.in.most {
+		return n, errHeld
+	}
+	return n, err
+}
+
+func (h *heldReader) release() { h.in.held.Add(-h.n) }
 
 // signed compares in constant time, and tries every secret, so that the time
 // taken tells nothing.
