@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -152,20 +153,35 @@ func repoOf(r job.Repository) forge.Repo { return forge.Repo{Owner: r.Owner, Nam
 // SeeInstallation learns the heads of all open pull requests, so that comments
 // on them can be taken from now on.
 func (a *Acceptor) SeeInstallation(ctx context.Context, installation int64) error {
+	return a.eachRepository(ctx, installation, "see the open pull requests", a.seeRepository)
+}
+
+// eachRepository does something for every repository of an installation that may
+// use a pool. One that fails holds up no other. The error joins what may go away
+// by itself; the rest is logged.
+func (a *Acceptor) eachRepository(ctx context.Context, installation int64, what string, do func(context.Context, Hub, forge.Repository) error) error {
 	hub := a.Hub(installation)
 	repos, err := hub.Repositories(ctx)
 	if err != nil {
 		return fmt.Errorf("list the repositories of installation %d: %w", installation, err)
 	}
+	var failed []error
 	for _, r := range repos {
 		if r.Archived || r.Disabled || !a.serves(r.Repo.String(), installation) {
 			continue
 		}
-		if err := a.seeRepository(ctx, hub, r); err != nil {
-			return err
+		err := do(ctx, hub, r)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+		case again(err):
+			failed = append(failed, err)
+		default:
+			a.Log.Warn("a repository is left out", "to", what, "repository", r.Repo.String(), "err", err)
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func (a *Acceptor) seeRepository(ctx context.Context, hub Hub, r forge.Repository) error {

@@ -132,24 +132,9 @@ func (s *Sweep) look(ctx context.Context, every time.Duration) (n int, err error
 // the event. A head that was not known before the label was put on is left alone:
 // nobody has looked at it.
 func (a *Acceptor) ReadLabels(ctx context.Context, installation int64) error {
-	hub := a.Hub(installation)
-	repos, err := hub.Repositories(ctx)
-	if err != nil {
-		return fmt.Errorf("list the repositories of installation %d: %w", installation, err)
-	}
-	for _, r := range repos {
-		if r.Archived || r.Disabled || !a.serves(r.Repo.String(), installation) {
-			continue
-		}
-		err := a.readLabels(ctx, hub, r, installation)
-		if err != nil && again(err) {
-			return err
-		}
-		if err != nil { // the other repositories are not to wait for this one
-			a.Log.Warn("labels not read", "repository", r.Repo.String(), "err", err)
-		}
-	}
-	return nil
+	return a.eachRepository(ctx, installation, "read the labels", func(ctx context.Context, hub Hub, r forge.Repository) error {
+		return a.readLabels(ctx, hub, r, installation)
+	})
 }
 
 func (a *Acceptor) readLabels(ctx context.Context, hub Hub, r forge.Repository, installation int64) error {

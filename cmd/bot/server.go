@@ -212,8 +212,9 @@ func (s *server) seeOpenPulls(ctx context.Context) error {
 	if !s.forge.IsApp() {
 		return nil
 	}
+	seen := map[int64]bool{}
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		err := s.seeOnce(ctx)
+		err := s.seeOnce(ctx, seen)
 		if err == nil || ctx.Err() != nil {
 			return nil
 		}
@@ -237,23 +238,23 @@ func (s *server) sweepDeliveries(ctx context.Context) error {
 	return s.queue.Lead(ctx, "sweep", sweep.Run)
 }
 
-func (s *server) seeOnce(ctx context.Context) error {
+// seeOnce reads every installation that has not been seen whole. One that fails
+// holds up no other.
+func (s *server) seeOnce(ctx context.Context, seen map[int64]bool) error {
 	all, err := s.forge.Installations(ctx)
 	if err != nil {
 		return fmt.Errorf("list the installations: %w", err)
 	}
+	var failed []error
 	for _, in := range all {
-		if in.Suspended {
+		if in.Suspended || seen[in.ID] {
 			continue
 		}
-		if err := s.acceptor.SeeInstallation(ctx, in.ID); err != nil {
-			return err
-		}
-		if err := s.acceptor.ReadLabels(ctx, in.ID); err != nil {
-			return err
-		}
+		err := errors.Join(s.acceptor.SeeInstallation(ctx, in.ID), s.acceptor.ReadLabels(ctx, in.ID))
+		seen[in.ID] = err == nil
+		failed = append(failed, err)
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // newLogger writes JSON lines, or text for a terminal.
