@@ -48,7 +48,8 @@ type Command struct {
 // maxCommand bounds one command line; more is no command that a person writes.
 const maxCommand = 2000
 
-// maxCommands bounds what one comment can ask for.
+// maxCommands bounds what one comment can ask for. One more stands, with an Err,
+// for all that are too many.
 const maxCommands = 10
 
 // parseCommand reads one line that starts with Word.

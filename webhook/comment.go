@@ -120,6 +120,10 @@ func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *conf
 	case Help:
 		said = help(cfg)
 	case Status:
+		if !a.serves(e.Repository.FullName(), e.Installation) {
+			err = refuse("this repository may not use any pool of this server; its operators decide that")
+			break
+		}
 		said, err = a.status(ctx, cfg, e)
 	case Cancel:
 		said, err = a.cancelAll(ctx, e)

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -45,7 +46,9 @@ func Commands(body string) (commands []Command, lost bool) {
 		}
 	}
 	if len(commands) > maxCommands {
-		commands = commands[:maxCommands]
+		over := len(commands) - maxCommands
+		commands = commands[:maxCommands+1]
+		commands[maxCommands].Err = fmt.Errorf("one comment may hold %d commands, and this and what comes after it are %d more", maxCommands, over)
 	}
 	return commands, lost
 }
