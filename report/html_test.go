@@ -65,7 +65,7 @@ func TestThePageShowsTheSameWordsAndEveryRow(t *testing.T) {
 	r := analyse(t, mixed(), report.Options{About: about()})
 	page := htmlOf(t, r)
 	checkPage(t, page)
-	contains(t, page, "2 regressions beyond 2 %, 1 slower, 1 improvement", "noindex", "prefers-color-scheme")
+	contains(t, page, "2 regressions beyond 2 %, 1 slower by an unclear amount, 1 improvement", "noindex", "prefers-color-scheme")
 	for _, row := range r.Rows {
 		if n := strings.Count(page, "<code>"+row.ID+"</code>"); n == 0 {
 			t.Errorf("no %s on the page", row.ID)

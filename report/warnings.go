@@ -86,8 +86,11 @@ func rowWarningText(w stats.Warning, row *Row, margin float64) string {
 	case stats.WarnUnderpowered:
 		return "the run was small for so little an effect: the direction stands, the size is probably overstated (about 1.3 times)"
 	case stats.WarnUnequalSpread:
-		return fmt.Sprintf("one side spreads %.1f times as widely as the other: with skewed values the error of the test can reach 8 %%", w.Value)
+		return fmt.Sprintf("the %s side spreads %.1f times as widely as the other: with skewed values the error of the test can reach 8 %%", w.Side, w.Value)
 	case stats.WarnLowResolution:
+		if c.Reason == stats.ReasonConstant {
+			return fmt.Sprintf("the clock steps by %s: equal times prove nothing", withUnit(w.Value*c.Old.Mean, row.Unit))
+		}
 		return fmt.Sprintf("the values come in steps of %s of the old mean, coarser than their spread: verdict and stars allow for one step", Percent(w.Value))
 	case stats.WarnIncomplete:
 		return lostText(c, w.Side)
@@ -171,10 +174,10 @@ func outlierText(w stats.Warning) string {
 	if w.SlowFirst {
 		return fmt.Sprintf("the first %s was slow%s: something may have been cold; it is kept in the figures", what, onSide(w.Side))
 	}
-	if len(w.Runs) > 1 {
-		what += "s"
+	if len(w.Runs) == 1 {
+		return fmt.Sprintf("outlier%s: %s %d lies far from the others; kept in the figures", onSide(w.Side), what, w.Runs[0])
 	}
-	return fmt.Sprintf("outliers%s: %s %s lie far from the others; kept in the figures", onSide(w.Side), what, runList(w.Runs))
+	return fmt.Sprintf("outliers%s: %ss %s lie far from the others; kept in the figures", onSide(w.Side), what, runList(w.Runs))
 }
 
 // runList writes run numbers, the first ten of many.

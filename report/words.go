@@ -96,7 +96,7 @@ type bucket struct {
 // buckets are the parts of the headline in its order.
 var buckets = []bucket{
 	{[]stats.Verdict{stats.Regression}, "regression beyond %s", "regressions beyond %s"},
-	{[]stats.Verdict{stats.Slower}, "slower", "slower"},
+	{[]stats.Verdict{stats.Slower}, "slower by an unclear amount", "slower by an unclear amount"},
 	{[]stats.Verdict{stats.Faster}, "improvement", "improvements"},
 	{[]stats.Verdict{stats.Equivalent, stats.SlowerWithin}, "unchanged within ±%s", "unchanged within ±%s"},
 	{[]stats.Verdict{stats.NoWorse}, "not slower by more than %s", "not slower by more than %s"},
@@ -232,18 +232,40 @@ func whyOf(row *Row) string {
 		parts = append(parts, fmt.Sprintf("identical in all %d runs", n))
 	case c.Exact:
 		parts = append(parts, "exact")
+	case c.Reason == stats.ReasonOldMean: // no percentage, with spread or without
 	case constantSides(c) && n > 1:
-		parts = append(parts, "no spread, no test")
+		parts = append(parts, constantText(c))
 	}
 	if c.NoPercentage || c.Old.Mean <= 0 {
-		parts = append(parts, fmt.Sprintf("%s → %s", withUnit(c.Old.Mean, row.Unit), withUnit(c.New.Mean, row.Unit)))
+		change := fmt.Sprintf("%s → %s", withUnit(c.Old.Mean, row.Unit), withUnit(c.New.Mean, row.Unit))
+		if c.Reason == stats.ReasonOldMean && c.Old.Mean == 0 {
+			change += "; no percentage from zero"
+		}
+		parts = append(parts, change)
 	}
 	if row.Verdict == stats.NoVerdict {
 		if why := row.noVerdictWhy(); why != "" {
+			// What the first part says is not said again.
+			if _, needed, ok := strings.Cut(why, " runs, "); ok && c.Identical && n > 1 {
+				why = needed
+			} else if len(parts) > 0 && parts[0] == noSpread {
+				why = strings.TrimPrefix(why, "no spread in ")
+			}
 			parts = append(parts, why)
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+const noSpread = "no spread, no test"
+
+// constantText says why values without spread are not compared: those that are
+// equal, because the clock is too coarse to tell.
+func constantText(c stats.Comparison) string {
+	if c.Old.Mean == c.New.Mean {
+		return "equal times prove nothing"
+	}
+	return noSpread
 }
 
 // constantSides tells whether neither side has any spread.

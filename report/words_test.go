@@ -257,3 +257,48 @@ func TestNoFractionOfAnOldMeanNearZeroIsToldAnywhere(t *testing.T) {
 	contains(t, r.Markdown(), "> - `a`: the old mean cannot be told from zero.\n")
 	lacks(t, r.Markdown(), "even odds", "would settle")
 }
+
+func TestWhatDoesNotVarySaysWhyOnce(t *testing.T) {
+	same := func(unit string, old, new float64, runs int) *report.Row {
+		c := report.NewCollector()
+		for i := range runs {
+			c.Add(job.Old, job.Sample{Benchmark: "a", Unit: unit, Value: old}, i)
+			c.Add(job.New, job.Sample{Benchmark: "a", Unit: unit, Value: new}, i)
+		}
+		return analyse(t, c.Data(), report.Options{}).Rows[0]
+	}
+	for _, c := range []struct {
+		row  *report.Row
+		want string
+	}{
+		{same("allocs/op", 0, 2, 30), "0 allocs/op → 2 allocs/op; no percentage from zero"},
+		{same("allocs/op", 0, 2, 3), "0 allocs/op → 2 allocs/op; no percentage from zero; 3 runs, 5 needed"},
+		{same("ops/s", 100, 99, 30), "no spread, no test"},
+		{same("ops/s", 100, 99, 7), "no spread, no test; 7 runs, 8 needed"},
+		{same("ops/s", 100, 100, 7), "identical in all 7 runs; 8 needed"},
+		{same("ns/op", 12, 12, 30), "equal times prove nothing"},
+	} {
+		if c.row.Why != c.want {
+			t.Errorf("%q, want %q", c.row.Why, c.want)
+		}
+	}
+	if got := fmt.Sprint(same("ns/op", 12, 12, 30).Warnings); !strings.Contains(got, "the clock steps by 1 ns/op: equal times prove nothing") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestHintsNameTheSideAndTheRun(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 13))
+	c := report.NewCollector()
+	for i := range 30 {
+		old, new := 1000+rng.NormFloat64(), 1000+5*rng.NormFloat64()
+		if i == 11 {
+			old = 1050
+		}
+		c.Add(job.Old, job.Sample{Benchmark: "outlier", Unit: "ops/s", Value: old}, i)
+		c.Add(job.New, job.Sample{Benchmark: "outlier", Unit: "ops/s", Value: 1000 + rng.NormFloat64()}, i)
+		c.Add(job.Old, job.Sample{Benchmark: "wide", Unit: "ops/s", Value: 1000 + rng.NormFloat64()}, i)
+		c.Add(job.New, job.Sample{Benchmark: "wide", Unit: "ops/s", Value: new}, i)
+	}
+	contains(t, analyse(t, c.Data(), report.Options{}).Markdown(), "outlier on the old side: run 12 lies far from the others", "the new side spreads ")
+}
