@@ -15,8 +15,8 @@ import (
 )
 
 // many makes n runners of the pool default on an external server with two
-// serves, all with the given options.
-func many(t *testing.T, n int, change ...func(*Options)) (qs []*Queue, cs []*RunnerConn) {
+// serves, by their desks, all with the given options.
+func many(t *testing.T, n int, change ...func(*Options)) (qs []*Queue, ds []*desk, cs []*RunnerConn) {
 	t.Helper()
 	var rs []Runner
 	var seeds []string
@@ -31,7 +31,7 @@ func many(t *testing.T, n int, change ...func(*Options)) (qs []*Queue, cs []*Run
 	url, credentials := external(t, rs...)
 	for range 2 {
 		q := openURL(t, url, credentials, change...)
-		serve(t, q, &forge{})
+		ds = append(ds, serve(t, q, &forge{}))
 		qs = append(qs, q)
 	}
 	for i, r := range rs {
@@ -40,7 +40,7 @@ func many(t *testing.T, n int, change ...func(*Options)) (qs []*Queue, cs []*Run
 		}
 		cs = append(cs, dial(t, url, seeds[i]))
 	}
-	return qs, cs
+	return qs, ds, cs
 }
 
 // work claims and ends jobs until n are done by all together.
@@ -84,7 +84,7 @@ func end(t *testing.T, c *RunnerConn, l *Lease) {
 
 func TestThirtyRunnersOnTwoServesClaimThreeHundredJobsOnceEach(t *testing.T) {
 	t.Parallel()
-	qs, cs := many(t, 30)
+	qs, _, cs := many(t, 30)
 	const jobs = 300
 	var made sync.WaitGroup
 	for part := range 10 {
@@ -126,7 +126,7 @@ func TestThirtyRunnersOnTwoServesClaimThreeHundredJobsOnceEach(t *testing.T) {
 
 func TestTheLimitsHoldOverTwoServes(t *testing.T) {
 	t.Parallel()
-	qs, cs := many(t, 12, func(o *Options) {
+	qs, _, cs := many(t, 12, func(o *Options) {
 		o.Limits = func(string) Limits { return Limits{PerPerson: 2, PerRepository: 3} }
 	})
 	const jobs = 48
@@ -321,7 +321,7 @@ func TestAWaitingClaimGetsAJobThatComes(t *testing.T) {
 }
 
 func TestAClaimThatIsGivenUpTakesNoJob(t *testing.T) {
-	qs, cs := many(t, 1)
+	qs, ds, cs := many(t, 1)
 	c := cs[0]
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -329,7 +329,13 @@ func TestAClaimThatIsGivenUpTakesNoJob(t *testing.T) {
 		_, err := c.Claim(ctx, ClaimRequest{})
 		done <- err
 	}()
-	time.Sleep(50 * time.Millisecond)
+	eventually(t, "the claim waits", func() bool {
+		return slices.ContainsFunc(ds, func(d *desk) bool {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d.waiting[c.Key()] != nil
+		})
+	})
 	stop()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("claim: %v", err)

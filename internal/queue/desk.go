@@ -55,7 +55,11 @@ func newDesk(q *Queue, f Desk) *desk {
 // leases. Several serves of a store may do so at once. It returns nil when ctx
 // is done and everything has been answered.
 func (q *Queue) ServeRunners(ctx context.Context, f Desk) error {
-	d := newDesk(q, f)
+	return newDesk(q, f).serve(ctx)
+}
+
+func (d *desk) serve(ctx context.Context) error {
+	q := d.q
 	run, stop := context.WithCancelCause(ctx)
 	defer d.wg.Wait()
 	defer stop(nil)
@@ -77,7 +81,7 @@ func (q *Queue) ServeRunners(ctx context.Context, f Desk) error {
 		}
 		stop(errors.New("the watch of the jobs has ended"))
 	})
-	d.wg.Go(func() { d.sweep(run) })
+	d.wg.Go(func() { d.sweepAlways(run) })
 
 	take := func(m *nats.Msg) { d.begin(func() { d.take(run, m) }) }
 	// One serve answers a request; all hear that a claim is no longer wanted,

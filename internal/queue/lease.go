@@ -105,27 +105,31 @@ func (q *Queue) sweepEvery() time.Duration {
 	return min(max(q.opts.Lease/100, 10*time.Millisecond), 5*time.Second)
 }
 
+func (d *desk) sweepAlways(ctx context.Context) {
+	for pause(ctx, d.q.sweepEvery()) == nil {
+		d.sweep(ctx)
+	}
+}
+
 // sweep loses the tries whose lease has ended, and ends what was cancelled while
 // it waited.
 func (d *desk) sweep(ctx context.Context) {
-	for pause(ctx, d.q.sweepEvery()) == nil {
-		now := d.q.now()
-		ended := func(j job.Job) bool { return j.State == job.Running && now.After(j.LeaseEnd) }
-		for _, j := range d.index.find(ended) {
-			after, rev, err := d.q.lose(ctx, j.ID, "the runner was not heard of", ended)
-			d.swept(j, after, rev, err)
-		}
-		cancelled := func(j job.Job) bool { return j.State == job.Queued && j.Cancel != nil }
-		for _, j := range d.index.find(cancelled) {
-			after, rev, err := d.q.update(ctx, j.ID, func(j *job.Job) error {
-				if !cancelled(*j) {
-					return ErrUnchanged
-				}
-				j.State, j.Finished = job.Cancelled, now
-				return nil
-			})
-			d.swept(j, after, rev, err)
-		}
+	now := d.q.now()
+	ended := func(j job.Job) bool { return j.State == job.Running && now.After(j.LeaseEnd) }
+	for _, j := range d.index.find(ended) {
+		after, rev, err := d.q.lose(ctx, j.ID, "the runner was not heard of", ended)
+		d.swept(j, after, rev, err)
+	}
+	cancelled := func(j job.Job) bool { return j.State == job.Queued && j.Cancel != nil }
+	for _, j := range d.index.find(cancelled) {
+		after, rev, err := d.q.update(ctx, j.ID, func(j *job.Job) error {
+			if !cancelled(*j) {
+				return ErrUnchanged
+			}
+			j.State, j.Finished = job.Cancelled, now
+			return nil
+		})
+		d.swept(j, after, rev, err)
 	}
 }
 

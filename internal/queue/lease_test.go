@@ -48,13 +48,13 @@ func TestBeatsKeepALease(t *testing.T) {
 	t.Parallel()
 	now := newClock()
 	q := open(t, now.on)
-	serve(t, q, &forge{})
+	d := serve(t, q, &forge{})
 	id := create(t, q, wish(1, 1, "k")).ID
 	c := enroll(t, q, "box", "default")
 	l := claim(t, c)
 	for range 4 {
 		now.advance(q.opts.Lease * 9 / 10)
-		time.Sleep(3 * q.sweepEvery())
+		d.sweep(t.Context())
 		if b, err := c.Beat(t.Context(), id, l.Try, job.Progress{Phase: job.PhaseMeasure}); err != nil || b.Lost {
 			t.Fatalf("beat: %+v, %v", b, err)
 		}

@@ -76,11 +76,12 @@ func (f *forge) gone() []string {
 }
 
 // serve answers runners until the test ends, and returns once it does.
-func serve(t testing.TB, q *Queue, f *forge) {
+func serve(t testing.TB, q *Queue, f *forge) *desk {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- q.ServeRunners(ctx, f.desk()) }()
+	d := newDesk(q, f.desk())
+	go func() { done <- d.serve(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
@@ -92,6 +93,7 @@ func serve(t testing.TB, q *Queue, f *forge) {
 		_, err := q.nc.Request(requestPrefix+"nobody.x", nil, 20*time.Millisecond)
 		return !errors.Is(err, nats.ErrNoResponders)
 	})
+	return d
 }
 
 // enroll makes a runner of the pool and connects it.
