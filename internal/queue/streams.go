@@ -102,34 +102,26 @@ func (q *Queue) makeStreams(ctx context.Context) (err error) {
 		return fmt.Errorf("make stream %s: %w", samplesStream, err)
 	}
 	for _, b := range q.buckets() {
-		*b.kv, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: b.name, Description: b.text, Storage: b.storage, Replicas: q.replicas(), History: 1,
-		})
-		if err != nil {
+		if _, err := q.js.CreateOrUpdateStream(ctx, q.bucketStream(b)); err != nil {
 			return fmt.Errorf("make bucket %s: %w", b.name, err)
 		}
-		if *b.kv, err = q.withoutDirectGets(ctx, b.name); err != nil {
-			return fmt.Errorf("make bucket %s: %w", b.name, err)
+		if *b.kv, err = q.js.KeyValue(ctx, b.name); err != nil {
+			return fmt.Errorf("bind bucket %s: %w", b.name, err)
 		}
 	}
 	return nil
 }
 
-// withoutDirectGets has a bucket read through the server's queue of requests. A
-// direct get reads the server's options without their lock, while enrolling a
-// runner on an embedded server replaces them.
-func (q *Queue) withoutDirectGets(ctx context.Context, name string) (jetstream.KeyValue, error) {
-	s, err := q.js.Stream(ctx, "KV_"+name)
-	if err != nil {
-		return nil, err
+// bucketStream is the stream behind a bucket, as the client library makes it, but
+// without direct gets: the server answers those on a path that reads its options
+// without their lock, while enrolling a runner on an embedded server replaces them.
+func (q *Queue) bucketStream(b bucket) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name: "KV_" + b.name, Description: b.text, Subjects: []string{"$KV." + b.name + ".>"},
+		Storage: b.storage, Replicas: q.replicas(), MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew,
+		MaxMsgs: -1, MaxBytes: -1, MaxMsgSize: -1, MaxConsumers: -1, Duplicates: 2 * time.Minute,
+		AllowRollup: true, DenyDelete: true,
 	}
-	if cfg := s.CachedInfo().Config; cfg.AllowDirect {
-		cfg.AllowDirect = false
-		if _, err := q.js.UpdateStream(ctx, cfg); err != nil {
-			return nil, err
-		}
-	}
-	return q.js.KeyValue(ctx, name)
 }
 
 // findStreams binds to what another process has made.
