@@ -165,9 +165,13 @@ func compareConfig(ctx context.Context, f compareFlags) (*config.Repo, error) {
 // file of the machine belongs to.
 const localUser = "63636:63636"
 
+// localKeepFree is what a comparison of one's own leaves of the disk: enough for
+// the machine to go on.
+const localKeepFree = 256 << 20
+
 func localSandbox(ctx context.Context, f compareFlags) (*sandbox.Sandbox, error) {
 	cfg := sandbox.Config{Kind: sandbox.Kind(f.sandbox), User: f.user, Expose: f.expose,
-		FileSize: config.DefaultFileSize, KeepFree: config.DefaultKeepFree}
+		FileSize: config.DefaultFileSize, KeepFree: localKeepFree}
 	switch cfg.Kind {
 	case sandbox.Bubblewrap:
 		if os.Geteuid() == 0 && cfg.User == "" {

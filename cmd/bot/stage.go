@@ -240,9 +240,12 @@ func (st *stage) runnerConfig(ctx context.Context, kind string) (*config.Runner,
 		return nil, fmt.Errorf("write the runner's key: %w", err)
 	}
 	text := fmt.Sprintf("serve: %s\nforge: %s\nkey_file: runner.nk\nwork: work\n", st.serve.queue.RunnerURL(), st.hub.URL())
+	// The demo builds little, and must run where the disk is nearly full.
+	text += "sandbox: {keep_free: 256MiB"
 	if os.Geteuid() == 0 && kind == "bwrap" {
-		text += fmt.Sprintf("sandbox: {user: %q}\n", localUser)
+		text += fmt.Sprintf(", user: %q", localUser)
 	}
+	text += "}\n"
 	path := filepath.Join(st.dir, "runner.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return nil, fmt.Errorf("write the runner's configuration: %w", err)

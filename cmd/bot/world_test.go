@@ -166,9 +166,11 @@ func (w *world) enroll(name string) {
 		w.t.Fatalf("enroll: %v\n%s", err, out)
 	}
 	text := fmt.Sprintf("serve: nats://%s\nforge: %s\nkey_file: %s.nk\nwork: work-%s\n", w.state, w.URL(), name, name)
+	text += "sandbox: {keep_free: 256MiB"
 	if os.Geteuid() == 0 {
-		text += fmt.Sprintf("sandbox: {user: %q}\n", localUser)
+		text += fmt.Sprintf(", user: %q", localUser)
 	}
+	text += "}\n"
 	w.write(name+".yaml", text)
 }
 
