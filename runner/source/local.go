@@ -248,14 +248,8 @@ func (p *Pair) snapshot(ctx context.Context, top string) error {
 		return err
 	}
 	own := filepath.Join(p.scratch, "index-snapshot")
-	data, err := os.ReadFile(index)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read the index: %w", err)
-	}
-	if err == nil {
-		if err := os.WriteFile(own, data, 0o600); err != nil {
-			return fmt.Errorf("copy the index: %w", err)
-		}
+	if err := copyIndex(index, own); err != nil {
+		return err
 	}
 	g := p.git.with("GIT_INDEX_FILE="+own, "GIT_WORK_TREE="+top)
 	g.cwd = top
@@ -271,6 +265,31 @@ func (p *Pair) snapshot(ctx context.Context, top string) error {
 	}
 	n := strings.Count(string(out), "\x00")
 	p.Notes = append(p.Notes, fmt.Sprintf("the head is the working tree: %d files differ from %.12s", n, p.New.SHA))
+	return nil
+}
+
+// copyIndex copies the index with its time. git looks into a file only when what
+// the index knows of it (its time, its size) is as new as the index itself: by a
+// copy with a newer time, a file that was changed within the clock's step after
+// the index was written would pass for unchanged.
+func copyIndex(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was ever added
+	}
+	if err != nil {
+		return fmt.Errorf("read the index: %w", err)
+	}
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return fmt.Errorf("read the index: %w", err)
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
+	if err := os.Chtimes(to, info.ModTime(), info.ModTime()); err != nil {
+		return fmt.Errorf("copy the index: %w", err)
+	}
 	return nil
 }
 
