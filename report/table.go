@@ -155,7 +155,16 @@ func (r *Report) noteText(pictures bool) string {
 		text += " Column p, with the numbers of each benchmark, is not adjusted for the attempts."
 	}
 	if pictures {
-		text += fmt.Sprintf(" The picture shows what the data leave possible for each benchmark: `●` measured, `━` possible, `│` no change, `┊` ±%s.", exactPercent(r.Design.Margin))
+		at := ""
+		if r.Design.Attempt < 2 {
+			at = " at " + exactPercent(1-r.Design.Alpha)
+		}
+		counted := ", with the uncertainty of the old mean counted in"
+		if len(r.Rows) > 0 && r.Rows[0].printed != nil {
+			counted = "" // a printed table does not tell it
+		}
+		text += fmt.Sprintf(" The picture, like the ranges in the list, shows what the data leave possible%s%s: "+
+			"`●` measured, `━` possible, `◄` `►` beyond the picture, `│` no change, `┊` ±%s.", at, counted, exactPercent(r.Design.Margin))
 		if r.Design.Attempt > 1 {
 			text += " `●` is this run and `━` all attempts together; `○` lies outside of what they leave possible together."
 		}
