@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-FUZZTIME ?= 5s
+FUZZTIME ?= 3s
 
 .PHONY: help demo test lint fuzz bench build need-demo need-test need-lint
 

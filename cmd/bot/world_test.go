@@ -165,7 +165,10 @@ func (w *world) enroll(name string) {
 	if err != nil || !strings.Contains(string(out), "Enrolled "+name) {
 		w.t.Fatalf("enroll: %v\n%s", err, out)
 	}
-	text := fmt.Sprintf("serve: nats://%s\nforge: %s\nkey_file: %s.nk\nwork: work-%s\n", w.state, w.URL(), name, name)
+	text := fmt.Sprintf("serve: nats://%s\nkey_file: %s.nk\nwork: work-%s\n", w.state, name, name)
+	if w.Server != nil { // else a GitHub that is not ours
+		text += "forge: " + w.URL() + "\n"
+	}
 	text += "sandbox: {keep_free: 256MiB"
 	if os.Geteuid() == 0 {
 		text += fmt.Sprintf(", user: %q", localUser)
