@@ -204,7 +204,7 @@ func FuzzParseJobArgs(f *testing.F) {
 		spec, err := flags.Spec(cfg, suites)
 		var unknown *UnknownSuiteError
 		switch {
-		case err == nil && (len(spec.Suites) == 0 || spec.Runs < 1 || spec.Margin <= 0 || spec.Margin > .5 || spec.Budget <= 0):
+		case err == nil && (len(spec.Suites) == 0 || spec.Runs < job.Adaptive || spec.Runs == job.Adaptive && len(spec.Looks) == 0 || spec.Margin <= 0 || spec.Margin > .5 || spec.Budget <= 0):
 			t.Fatalf("%q made a job that cannot run: %+v", line, spec)
 		case err != nil && !errors.As(err, &wrong) && !errors.As(err, &unknown):
 			t.Fatalf("want a typed error, got %T %v", err, err)
