@@ -168,6 +168,8 @@ type Published struct {
 	// Problem is why the last try did not reach GitHub; a permanent one
 	// (locked, archived, no permission) stops the retries.
 	Problem string `json:"problem,omitempty"`
+	// Summary is what the report that is shown found; nil: none is.
+	Summary *Summary `json:"summary,omitempty"`
 }
 
 // Job is the record of one comparison, the value in the jobs bucket.
@@ -188,6 +190,8 @@ type Job struct {
 	Head         Side       `json:"head"`
 	// Explain is set where nothing is to be measured: see Explain.
 	Explain *Explain `json:"explain,omitempty"`
+	// Backport is set where the change is measured on a release line.
+	Backport *Backport `json:"backport,omitempty"`
 	// Attempt is the statistical repeat of this comparison, from 1. It is not
 	// the Try.
 	Attempt int `json:"attempt"`
@@ -212,6 +216,12 @@ type Job struct {
 	Finished time.Time `json:"finished,omitzero"`
 	// Outdated is set when the pull request got a newer head.
 	Outdated bool `json:"outdated,omitempty"`
+	// Page is the random part of the address of its result page: 128 bits in hex,
+	// a secret of those who may read the pull request.
+	Page string `json:"page,omitempty"`
+	// Refresh is raised where the report has to be composed anew for a reason
+	// outside of this record, such as a regression that was accepted.
+	Refresh int `json:"refresh,omitempty"`
 
 	Published Published `json:"published,omitzero"`
 }
@@ -279,6 +289,9 @@ const (
 	Fault OutcomeKind = "fault"
 	// Stopped: cancelled; what was measured is in the stream.
 	Stopped OutcomeKind = "stopped"
+	// NotPicked: the change is not to be had on the release line, or is there
+	// already (Outcome.Picked); nothing ran.
+	NotPicked OutcomeKind = "not-picked"
 	// Explained: nothing ran; a printed table is to be judged.
 	Explained OutcomeKind = "explained"
 )
@@ -292,6 +305,9 @@ type Outcome struct {
 	// may hold hostile text.
 	Text string `json:"text,omitempty"`
 	Log  string `json:"log,omitempty"`
+	// Picked is, in a backport, how the change went onto the line; nil: that was
+	// not reached.
+	Picked *Picked `json:"picked,omitempty"`
 	// Runs is the number of process records in the stream for this try.
 	Runs int `json:"runs"`
 	// Pairs is the number of pairs planned for each case.
