@@ -62,21 +62,24 @@ func branch(b *github.PullRequestBranch) Branch {
 	return out
 }
 
-// PullRequest is the state of a pull request at the time it was read. What
-// GitHub calls merge_commit_sha is left out on purpose: it may merge an old
-// head into an old base.
+// PullRequest is the state of a pull request at the time it was read.
 type PullRequest struct {
-	Number  int
-	State   string // "open" or "closed"
-	Merged  bool
-	Draft   bool
-	Locked  bool
-	Title   string
-	Author  Account
-	Labels  []string
-	Head    Branch
-	Base    Branch
-	Commits int // 0 where it came from a listing
+	Number int
+	State  string // "open" or "closed"
+	Merged bool   // false where it came from a listing
+	// MergeCommit is the commit on the base branch that a merge ended in: the
+	// merge commit, the squashed one, or the last of the rebased ones. It is empty
+	// unless Merged: what GitHub calls merge_commit_sha before may merge an old
+	// head into an old base, and is nobody's commit.
+	MergeCommit string
+	Draft       bool
+	Locked      bool
+	Title       string
+	Author      Account
+	Labels      []string
+	Head        Branch
+	Base        Branch
+	Commits     int // 0 where it came from a listing
 	// Mergeable is nil while GitHub has not computed it; false: it conflicts.
 	Mergeable *bool
 	HTMLURL   string
@@ -102,18 +105,13 @@ func pullRequest(p *github.PullRequest) PullRequest {
 		Commits: p.GetCommits(), Mergeable: p.Mergeable, HTMLURL: p.GetHTMLURL(),
 		CreatedAt: p.GetCreatedAt().Time, UpdatedAt: p.GetUpdatedAt().Time,
 	}
+	if out.Merged {
+		out.MergeCommit = p.GetMergeCommitSHA()
+	}
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())
 	}
 	return out
-}
-
-// Commit is one commit of a pull request.
-type Commit struct {
-	SHA     string
-	Parents []string
-	// Message is the author's text, unbounded and hostile.
-	Message string
 }
 
 // Repository reads a repository's present state. A renamed repository answers
@@ -189,28 +187,6 @@ func (c *Client) PullsWithLabel(ctx context.Context, r Repo, label string) ([]Pu
 		}
 	}
 	return out, nil
-}
-
-// PullCommits reads the pull request's own commits, oldest first. GitHub gives
-// at most 250 of them.
-func (c *Client) PullCommits(ctx context.Context, r Repo, number int) ([]Commit, error) {
-	if err := r.check(); err != nil {
-		return nil, err
-	}
-	var out []Commit
-	op := fmt.Sprintf("list commits of %s#%d", r, number)
-	err := pages(ctx, c, op, func(ctx context.Context, gh *github.Client, page github.ListOptions) (*github.Response, error) {
-		got, resp, err := gh.PullRequests.ListCommits(ctx, r.Owner, r.Name, number, &page)
-		for _, rc := range got {
-			commit := Commit{SHA: rc.GetSHA(), Message: rc.GetCommit().GetMessage()}
-			for _, p := range rc.Parents {
-				commit.Parents = append(commit.Parents, p.GetSHA())
-			}
-			out = append(out, commit)
-		}
-		return resp, err
-	})
-	return out, err
 }
 
 // ErrNoMergeBase is wrapped by MergeBase's error where the two histories have

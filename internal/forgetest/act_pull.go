@@ -168,24 +168,6 @@ func (s *Server) ReopenPull(login string, p *Pull) error {
 	})
 }
 
-// MergePull merges a pull request into its base branch.
-func (s *Server) MergePull(login string, p *Pull) error {
-	s.mu.Lock()
-	sha, clean := p.mergeCommit, p.open && p.mergeable != nil && *p.mergeable
-	s.mu.Unlock()
-	if !clean {
-		return fmt.Errorf("pull request %d cannot be merged", p.Number)
-	}
-	if err := s.as(login, func(u *User) error {
-		p.open, p.merged, p.closed, p.updated = false, true, s.stamp(), s.stamp()
-		s.emitPull(p, "closed", u, nil)
-		return nil
-	}); err != nil {
-		return err
-	}
-	return s.ForcePush(login, p.Repo, p.baseRef, sha)
-}
-
 // ChangeBase changes the branch that a pull request goes to.
 func (s *Server) ChangeBase(login string, p *Pull, branch string) error {
 	sha, err := p.Repo.commit("refs/heads/" + branch)

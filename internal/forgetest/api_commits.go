@@ -133,17 +133,21 @@ func (c *call) listCommits() (answer, error) {
 	if err != nil {
 		return answer{}, notFound()
 	}
-	return c.commitPage("", sha)
+	return c.commitPage("", sha, 0)
 }
 
 // commitPage lists the commits of a range, newest first or with an option of
-// git log's.
-func (c *call) commitPage(option, span string) (answer, error) {
+// git log's. No more than most are listed, where that is not 0.
+func (c *call) commitPage(option, span string, most int) (answer, error) {
 	total, err := c.count(span)
 	if err != nil {
 		return answer{}, err
 	}
-	from, to := c.window(total)
+	listed := total
+	if most > 0 {
+		listed = min(total, most)
+	}
+	from, to := c.window(listed)
 	args := []string{fmt.Sprintf("--skip=%d", from), fmt.Sprintf("--max-count=%d", to-from), span}
 	if option != "" {
 		// --reverse applies after --skip, so that the window is counted from
@@ -245,7 +249,7 @@ func (c *call) compare() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page, err := c.commitPage("--reverse", shas[0]+".."+shas[1])
+	page, err := c.commitPage("--reverse", shas[0]+".."+shas[1], 0)
 	if err != nil {
 		return answer{}, err
 	}

@@ -100,8 +100,11 @@ func (c *call) listPullCommits() (answer, error) {
 		return answer{}, err
 	}
 	_, _, span := c.span(p)
-	return c.commitPage("--reverse", span)
+	return c.commitPage("--reverse", span, maxPullCommits)
 }
+
+// maxPullCommits is how many commits of a pull request GitHub lists.
+const maxPullCommits = 250
 
 func (c *call) listPullFiles() (answer, error) {
 	c.mu.Lock()

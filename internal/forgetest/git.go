@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // gitEnv keeps the machine's own git configuration out of the repositories,
@@ -117,6 +119,31 @@ func (w *Work) Commit(message string) (string, error) {
 		return "", err
 	}
 	return w.Git("rev-parse", "HEAD")
+}
+
+// Empty makes n commits without a change in one go, for histories that are long
+// and say nothing. The messages are numbers, from 1.
+func (w *Work) Empty(n int) error {
+	branch, err := w.Git("symbolic-ref", "HEAD")
+	if err != nil {
+		return err
+	}
+	var in strings.Builder
+	for i := range n {
+		message := strconv.Itoa(i + 1)
+		fmt.Fprintf(&in, "commit %s\ncommitter %s <%s@users.noreply.forge.example> %d +0000\ndata %d\n%s\n",
+			branch, w.author, w.author, time.Now().Unix(), len(message), message)
+		if i == 0 {
+			fmt.Fprintf(&in, "from %s^0\n", branch)
+		}
+		in.WriteString("\n")
+	}
+	cmd := exec.Command("git", "fast-import", "--quiet")
+	cmd.Dir, cmd.Env, cmd.Stdin = w.dir, gitEnv(), strings.NewReader(in.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git fast-import: %w: %s", err, out)
+	}
+	return nil
 }
 
 // Branch checks out a branch, which is made where HEAD is if it is new.

@@ -67,7 +67,8 @@ type Pull struct {
 	headOwner        *User
 	baseRef, baseSHA string
 	mergeable        *bool
-	mergeCommit      string
+	mergeCommit      string // of the trial merge; once merged, what the merge ended in
+	mergedBy         *User
 	mergeableUnknown int // so many reads still answer null
 	labels           []*label
 	events           []issueEvent // of labels

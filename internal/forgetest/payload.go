@@ -208,7 +208,7 @@ func (s *Server) fullPullJSON(p *Pull, d diffStat) object {
 		}
 	}
 	for key, value := range (object{
-		"merged": p.merged, "mergeable": mergeable, "rebaseable": mergeable, "mergeable_state": mergeableState, "merged_by": nil,
+		"merged": p.merged, "mergeable": mergeable, "rebaseable": mergeable, "mergeable_state": mergeableState, "merged_by": s.userJSON(p.mergedBy),
 		"comments": len(liveComments(p)), "review_comments": 0, "maintainer_can_modify": false,
 		"commits": d.commits, "additions": d.additions, "deletions": d.deletions, "changed_files": d.files,
 	}) {
