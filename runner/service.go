@@ -164,6 +164,9 @@ func defaultHostLock() string {
 
 // tidy removes what a runner that was killed has left, and old mirrors.
 func (s *service) tidy() error {
+	if err := s.Sandbox.EndLeftovers(); err != nil {
+		return err
+	}
 	left, err := os.ReadDir(s.jobs)
 	if err != nil {
 		return fmt.Errorf("look for left jobs: %w", err)

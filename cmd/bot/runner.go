@@ -154,7 +154,7 @@ func dial(ctx context.Context, cfg *config.Runner, name string, log *slog.Logger
 func sandboxConfig(cfg *config.Runner) sandbox.Config {
 	c := sandbox.Config{Kind: sandbox.Bubblewrap, User: cfg.Sandbox.User, Expose: cfg.Sandbox.Expose,
 		Memory: cfg.Sandbox.Memory, Pids: cfg.Sandbox.Pids, FileSize: cfg.Sandbox.FileSize, KeepFree: cfg.Sandbox.KeepFree,
-		Private: []string{cfg.Work}}
+		Private: []string{cfg.Work}, Owner: cfg.Work}
 	if cfg.KeyFile != "" {
 		c.Private = append(c.Private, cfg.KeyFile)
 	}

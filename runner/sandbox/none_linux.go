@@ -1,11 +1,8 @@
 package sandbox
 
 import (
-	"bytes"
-	"crypto/rand"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -15,9 +12,6 @@ import (
 
 // bareGate waits for a line on descriptor 3 and then becomes its arguments.
 const bareGate = `read -r _ <&3 || exit 126; exec 3<&-; exec "$@"`
-
-// markName is the variable by which processes of a run without isolation are found again, wherever they went.
-const markName = "PRBENCH_RUN"
 
 // liveBare runs the payload without isolation.
 func (l *launch) liveBare(stdout, stderr *os.File, started chan<- error) {
@@ -84,7 +78,7 @@ func (l *launch) startBare(home string, stdout, stderr *os.File) (mark []byte, e
 	}
 	l.gate = gate
 	l.child = append(l.child, gateR)
-	mark = []byte(markName + "=" + rand.Text())
+	mark = l.s.newMark()
 	vars := append(env(l.c, os.Getenv("PATH"), home), "TMPDIR="+home, string(mark))
 	l.command("/bin/sh", append(append([]string{"sh", "-c", bareGate, "sh"}, l.s.sys.limiter...), l.c.Argv...), vars, stdout, stderr)
 	l.cmd.Dir = bareDir(l.c, home)
@@ -93,56 +87,4 @@ func (l *launch) startBare(home string, stdout, stderr *os.File) (mark []byte, e
 	}
 	l.closeChild()
 	return mark, nil
-}
-
-// killRun ends every process that is in the session of pid, or carries the mark, and waits until none is left.
-func killRun(pid int, mark []byte) error {
-	pause := time.Millisecond
-	for end := time.Now().Add(killDelay); time.Now().Before(end); time.Sleep(pause) {
-		left, err := findRun(pid, mark)
-		if err != nil {
-			return fmt.Errorf("look for processes of the payload: %w", err)
-		}
-		if len(left) == 0 {
-			return nil
-		}
-		for _, p := range left {
-			unix.Kill(p, unix.SIGKILL)
-		}
-		pause = min(2*pause, 50*time.Millisecond)
-	}
-	return fmt.Errorf("processes of the payload are still there %v after they were killed", killDelay)
-}
-
-func findRun(session int, mark []byte) ([]int, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	var found []int
-	self := os.Getpid()
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == self {
-			continue
-		}
-		st, err := statOf(pid)
-		if err != nil || st.state == 'Z' || st.state == 'X' {
-			continue
-		}
-		if st.session == session || marked(name, mark) {
-			found = append(found, pid)
-		}
-	}
-	return found, nil
-}
-
-func marked(pid string, mark []byte) bool {
-	vars, err := os.ReadFile("/proc/" + pid + "/environ")
-	return err == nil && (bytes.HasPrefix(vars, mark) || bytes.Contains(vars, append([]byte{0}, mark...)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,13 +30,74 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// startsForEver in place of a tree makes a runner that starts one payload after the other for the owner of that name.
+const startsForEver = "starts for ever: "
+
 func beRunner(tree string) error {
+	if owner, ok := strings.CutPrefix(tree, startsForEver); ok {
+		return startForEver(owner)
+	}
 	s, err := New(context.Background(), Config{Kind: Bubblewrap, User: testUser(), Memory: 256 << 20, Pids: 64})
 	if err != nil {
 		return err
 	}
 	_, err = s.Run(context.Background(), Command{Argv: shell("setsid sh -c 'while :; do echo x >> heartbeat; sleep 0.01; done' & sleep 3600"), Tree: tree, Writable: true})
 	return err
+}
+
+func startForEver(owner string) error {
+	s, err := New(context.Background(), Config{Kind: Bubblewrap, User: testUser(), Owner: owner})
+	if err != nil {
+		return err
+	}
+	tree, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	fmt.Println("begins")
+	for {
+		if _, err := s.Run(context.Background(), Command{Argv: []string{"true"}, Tree: tree}); err != nil {
+			return err
+		}
+	}
+}
+
+// Bubblewrap's child waits for a word of its parent while the sandbox is set up; a kill in that time leaves it.
+func TestWhatAKilledRunnerLeavesInTheMiddleOfAStartIsEndedByTheNext(t *testing.T) {
+	owner := t.TempDir()
+	next := newSandbox(t, Config{Owner: owner})
+	tree := newTree(t, next)
+	for range 30 {
+		runner := exec.Command(os.Args[0])
+		runner.Dir = tree
+		runner.Env = append(os.Environ(), asRunner+"="+startsForEver+owner)
+		out, err := runner.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := runner.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, len("begins"))); err != nil {
+			t.Errorf("the runner does not begin: %v", err)
+		}
+		time.Sleep(rand.N(10 * time.Millisecond)) // anywhere in a start
+		if err := runner.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = runner.Wait() // it was killed
+	}
+	left, err := findRun(0, next.ownerMark())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("30 kills left %d processes", len(left))
+	if err := next.EndLeftovers(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err = findRun(0, next.ownerMark()); err != nil || len(left) > 0 {
+		t.Errorf("still there: %v, %v", left, err)
+	}
 }
 
 func TestAPayloadDiesWithItsRunner(t *testing.T) {

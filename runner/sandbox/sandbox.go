@@ -40,6 +40,8 @@ type Config struct {
 	KeepFree int64
 	// Bwrap is the program's path; empty looks it up in PATH.
 	Bwrap string
+	// Owner stands for whoever runs payloads, such as a runner's work folder, over its restarts: see EndLeftovers.
+	Owner string
 }
 
 // Sandbox runs commands under one Config. It may be used by several goroutines at once.

@@ -25,6 +25,7 @@ type launch struct {
 	cmd    *exec.Cmd
 	child  []*os.File // ends of pipes and files that the child has, closed here once it is started
 	gate   *os.File   // a byte lets the payload go
+	mark   []byte     // of bubblewrap's processes
 	killed atomic.Bool
 	proc   process
 }
@@ -102,6 +103,11 @@ func (l *launch) fail(started chan<- error, err error, f *first) {
 	}
 	if f != nil {
 		if _, e := f.reap(); e != nil {
+			err = errors.Join(err, e)
+		}
+	} else if l.mark != nil {
+		// Its child may wait for it for ever.
+		if e := killRun(0, l.mark); e != nil {
 			err = errors.Join(err, e)
 		}
 	}
@@ -187,7 +193,8 @@ func (l *launch) prepareBwrap(stdout, stderr *os.File) (status *os.File, err err
 		l.child = append(l.child, m)
 	}
 	argv := []string{"bwrap", "--json-status-fd", strconv.Itoa(statusFD), "--block-fd", strconv.Itoa(gateFD), "--args", "3", "--"}
-	l.command(l.s.sys.bwrap, append(append(argv, l.s.sys.limiter...), l.c.Argv...), []string{}, stdout, stderr)
+	l.mark = l.s.newMark()
+	l.command(l.s.sys.bwrap, append(append(argv, l.s.sys.limiter...), l.c.Argv...), []string{string(l.mark)}, stdout, stderr)
 	return status, nil
 }
 
