@@ -143,12 +143,18 @@ func (l *launch) liveBwrap(stdout, stderr *os.File, started chan<- error) {
 	}
 	defer first.close()
 	if err := l.limit(first.pid); err != nil {
+		if first.gone() {
+			err = errSetUp
+		}
 		l.fail(started, err, first)
 		return
 	}
 	l.proc.kill = func() { l.killed.Store(true); first.kill() }
 	l.proc.began = time.Now()
 	if _, err := l.gate.Write([]byte{1}); err != nil {
+		if errors.Is(err, syscall.EPIPE) {
+			err = errSetUp // nobody waits at the gate any more
+		}
 		l.fail(started, fmt.Errorf("let the payload go: %w", err), first)
 		return
 	}
@@ -207,6 +213,9 @@ func (l *launch) firstProcess(reports *json.Decoder) (*first, error) {
 		return nil, errSetUp
 	}
 	fd, err := unix.PidfdOpen(r.ChildPID, 0)
+	if err == unix.ESRCH {
+		return nil, errSetUp // it has failed and is gone already
+	}
 	if err != nil {
 		return nil, fmt.Errorf("watch the sandbox's first process: %w", err)
 	}
@@ -216,7 +225,10 @@ func (l *launch) firstProcess(reports *json.Decoder) (*first, error) {
 		f.close()
 		return nil, errSetUp
 	}
-	if err := unix.PidfdSendSignal(fd, 0, nil, 0); err != nil {
+	if err := unix.PidfdSendSignal(fd, 0, nil, 0); err == unix.ESRCH {
+		f.close()
+		return nil, errSetUp
+	} else if err != nil {
 		f.close()
 		return nil, fmt.Errorf("the runner may not end processes of the payloads' user (it needs CAP_KILL): %w", err)
 	}
@@ -294,6 +306,12 @@ func (f *first) kill() {
 	if !f.closed {
 		unix.PidfdSendSignal(f.fd, unix.SIGKILL, nil, 0)
 	}
+}
+
+// gone tells whether the process has ended.
+func (f *first) gone() bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}, 0)
+	return err == nil && n > 0
 }
 
 func (f *first) close() {
