@@ -20,7 +20,7 @@ import (
 //   - SAMPLES after the jobs: whatever a record says was measured has its samples.
 //
 // The leases are left out. They say who leads now.
-var backedUp = []string{hooksStream, "KV_heads", "KV_jobs", samplesStream, "KV_runners", "KV_calibration"}
+var backedUp = []string{hooksStream, "KV_heads", "KV_jobs", samplesStream, "KV_runners", "KV_calibration", "KV_accepts"}
 
 // BackupStep tells how far a backup or its restoring is.
 type BackupStep struct {

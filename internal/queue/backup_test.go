@@ -20,6 +20,7 @@ type kept struct {
 	Jobs    []job.Job
 	Runs    []job.Run
 	Seen    time.Time
+	Accepts []job.Accepted
 	Runners []Runner
 }
 
@@ -27,11 +28,12 @@ const headSHA = "0123456789012345678901234567890123456789"
 
 func read(t testing.TB, q *Queue, runner string) (k kept) {
 	t.Helper()
-	var errs [3]error
+	var errs [4]error
 	k.Jobs, errs[0] = q.ByState(t.Context())
 	k.Runs = readRuns(t, q, runner, "1.1.1", 1)
 	k.Seen, _, errs[1] = q.Seen(t.Context(), 1, 1, headSHA)
 	k.Runners, errs[2] = q.Runners(t.Context())
+	k.Accepts, errs[3] = q.Accepts(t.Context(), 5)
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,7 @@ func fill(t testing.TB, q *Queue, seed string) {
 	eventually(t, "d1 is handled", func() bool { return len(got.all()) == 1 })
 	stop()
 	publish(t, q, event("d2"))
-	if err := q.FirstSeen(ctx, 1, 1, headSHA, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)); err != nil {
+	if err := errors.Join(q.FirstSeen(ctx, 1, 1, headSHA, noon), q.Accept(ctx, accepted("b", noon))); err != nil {
 		t.Fatal(err)
 	}
 }

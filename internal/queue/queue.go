@@ -9,8 +9,8 @@
 //     (Create, Update, Watch). A record in state queued is a place in the queue:
 //     there is no other list;
 //   - SAMPLES, a stream with one record a finished benchmark process (Runs);
-//   - the buckets heads, runners, calibration and leases (FirstSeen, Enroll,
-//     Calibrations, Lead).
+//   - the buckets heads, runners, calibration, accepts and leases (FirstSeen,
+//     Enroll, Calibrations, Accept, Lead).
 //
 // Runners never touch any of it. They may publish requests on subjects that
 // begin with their own key and hear answers in their own inbox; ServeRunners
@@ -114,6 +114,7 @@ type Queue struct {
 	leases  jetstream.KeyValue
 
 	calibration jetstream.KeyValue
+	accepts     jetstream.KeyValue
 
 	users   *userKeeper // of the embedded server
 	closing sync.Once

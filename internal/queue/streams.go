@@ -68,6 +68,7 @@ func (q *Queue) buckets() []bucket {
 		{&q.heads, "heads", "when each head commit was first seen", jetstream.FileStorage},
 		{&q.runners, "runners", "enrolled runners", jetstream.FileStorage},
 		{&q.calibration, "calibration", "what each runner's machine sees", jetstream.FileStorage},
+		{&q.accepts, "accepts", "the regressions that people have accepted", jetstream.FileStorage},
 		// In memory: a leader does not outlive the server, so that a restart of
 		// an embedded one need not wait for the dead leader's lease to end.
 		{&q.leases, "leases", "who leads", jetstream.MemoryStorage},
