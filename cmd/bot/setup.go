@@ -24,6 +24,7 @@ import (
 const (
 	setupKey    = "app.pem"
 	setupSecret = "webhook-secret"
+	setupClient = "client-secret"
 	setupConfig = "serve.yaml"
 )
 
@@ -39,9 +40,9 @@ func newSetup(s stream) *cobra.Command {
 	var p setupPlan
 	cmd := &cobra.Command{
 		Use:   "setup --public-url URL [--org ORG]",
-		Short: "Create the GitHub App, and store its key, its secret and a first serve.yaml",
+		Short: "Create the GitHub App, and store its key, its secrets and a first serve.yaml",
 		Long: "Shows a page on this machine that sends you to GitHub with all that the App needs; you look at it there and say yes.\n" +
-			"The App's key and its webhook secret come back and are stored with mode 0600, and a first serve.yaml beside them.\n" +
+			"The App's key, its webhook secret and its client secret come back and are stored with mode 0600, and a first serve.yaml beside them.\n" +
 			"Files that are there are never overwritten. The App is private: only its owner can install it.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +57,7 @@ func newSetup(s stream) *cobra.Command {
 	f.StringVar(&p.org, "org", "", "the organisation that the App is to belong to (default: you)")
 	f.StringVar(&p.name, "name", "", "the App's name, which no other on GitHub has (default prbench, with the organisation's name)")
 	f.StringVar(&p.github, "github-url", "", "GitHub Enterprise Server's address (default https://github.com)")
-	f.StringVar(&p.dir, "dir", ".", "the folder for the key, the secret and serve.yaml")
+	f.StringVar(&p.dir, "dir", ".", "the folder for the key, the secrets and serve.yaml")
 	f.BoolVar(&p.noBrowser, "no-browser", false, "print the page's address, and open no browser")
 	f.DurationVar(&p.timeout, "timeout", 15*time.Minute, "how long to wait for you")
 	return cmd
@@ -150,7 +151,7 @@ func (p *setupPlan) makeRoom() error {
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder for the App's key: %w", err)
 	}
-	for _, name := range []string{setupKey, setupSecret} {
+	for _, name := range []string{setupKey, setupSecret, setupClient} {
 		if _, err := os.Lstat(p.file(name)); !errors.Is(err, fs.ErrNotExist) {
 			return usageError("%s is there already and is not overwritten; move it away, or give another --dir", p.file(name))
 		}
@@ -167,6 +168,9 @@ func (p *setupPlan) store(app *forge.CreatedApp) error {
 		return err
 	}
 	if err := newFile(p.file(setupSecret), app.WebhookSecret()+"\n", 0o600); err != nil {
+		return err
+	}
+	if err := newFile(p.file(setupClient), app.ClientSecret()+"\n", 0o600); err != nil {
 		return err
 	}
 	// It holds no secret, and serve has an account of its own.
@@ -209,6 +213,8 @@ github:
   app_id: %d
   private_key_file: %s
   webhook_secret_file: %s
+  client_id: %q                  # for the sign-in that pages of private repositories ask for
+  client_secret_file: %s
 
 state:
   dir: %s
@@ -219,12 +225,12 @@ state:
 pools:
   default:
     repositories: ["%s/*"]
-`, config.DefaultListen, p.public, p.api, app.ID, setupKey, setupSecret, state, owner)
+`, config.DefaultListen, p.public, p.api, app.ID, setupKey, setupSecret, app.ClientID, setupClient, state, owner)
 }
 
 func (p *setupPlan) tellNext(app *forge.CreatedApp, s stream) error {
-	text := fmt.Sprintf("The App %s is there: %s\nIts key is in %s, its webhook secret in %s (mode 0600).\n",
-		app.Slug, app.HTMLURL, p.file(setupKey), p.file(setupSecret))
+	text := fmt.Sprintf("The App %s is there: %s\nIts key is in %s, its webhook secret in %s, its client secret in %s (mode 0600).\n",
+		app.Slug, app.HTMLURL, p.file(setupKey), p.file(setupSecret), p.file(setupClient))
 	written, err := os.ReadFile(p.file(setupConfig))
 	if err != nil {
 		return err
@@ -232,8 +238,8 @@ func (p *setupPlan) tellNext(app *forge.CreatedApp, s stream) error {
 	if string(written) == p.config(app) {
 		text += fmt.Sprintf("A first configuration is in %s: look at pools, which say who may use your runners.\n", p.file(setupConfig))
 	} else {
-		text += fmt.Sprintf("%s was there and is as it was. It needs, below github: url: %s, app_id: %d, private_key_file: %s, webhook_secret_file: %s\n",
-			p.file(setupConfig), p.api, app.ID, setupKey, setupSecret)
+		text += fmt.Sprintf("%s was there and is as it was. It needs, below github: url: %s, app_id: %d, private_key_file: %s, webhook_secret_file: %s, client_id: %s, client_secret_file: %s\n",
+			p.file(setupConfig), p.api, app.ID, setupKey, setupSecret, app.ClientID, setupClient)
 	}
 	_, err = fmt.Fprintf(s.out, "%s\nNext:\n\n  1. bot serve --config %s, reachable at %s\n  2. Install the App on your repositories: %s/installations/new\n",
 		text, p.file(setupConfig), p.public, app.HTMLURL)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,7 +135,7 @@ func TestSetupMakesAnAppThatWorks(t *testing.T) {
 			t.Errorf("setup (%v) does not say %q:\n%s", p.err, word, said)
 		}
 	}
-	for name, mode := range map[string]os.FileMode{"app.pem": 0o600, "webhook-secret": 0o600, "serve.yaml": 0o644} {
+	for name, mode := range map[string]os.FileMode{"app.pem": 0o600, "webhook-secret": 0o600, "client-secret": 0o600, "serve.yaml": 0o644} {
 		if info, err := os.Stat(filepath.Join(w.dir, "new", name)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v; want mode %o", name, info, err, mode)
 		}
@@ -144,7 +145,10 @@ func TestSetupMakesAnAppThatWorks(t *testing.T) {
 	if len(cfg.Warnings) > 0 || cfg.GitHub.URL != w.APIURL() || len(cfg.Allowed("acme/engine", 1)) != 1 || len(cfg.Allowed("other/engine", 1)) != 0 {
 		t.Errorf("the configuration: %+v", cfg)
 	}
-	for _, secret := range append(w.Secrets(), cfg.GitHub.WebhookSecret.Reveal()) {
+	if secrets := w.Secrets(); !slices.Contains(secrets, cfg.GitHub.ClientSecret.Reveal()) || cfg.GitHub.ClientID == "" {
+		t.Errorf("the sign-in of client %q has another secret than the App's", cfg.GitHub.ClientID)
+	}
+	for _, secret := range append(w.Secrets(), cfg.GitHub.WebhookSecret.Reveal(), cfg.GitHub.ClientSecret.Reveal()) {
 		if secret != "" && strings.Contains(said+p.text()+last, secret) {
 			t.Error("a secret is shown")
 		}

@@ -32,7 +32,7 @@ func sample(t *testing.T, name string) string {
 }
 
 func TestTheSampleServeConfigLoads(t *testing.T) {
-	dir := folder(t, map[string]string{"serve.yaml": sample(t, "serve.yaml"), "app.pem": appKey(t), "webhook-secret": hookSecret})
+	dir := folder(t, map[string]string{"serve.yaml": sample(t, "serve.yaml"), "app.pem": appKey(t), "webhook-secret": hookSecret, "client-secret": signInSecret})
 	s, err := LoadServe(filepath.Join(dir, "serve.yaml"), noEnv, ServeFlags{})
 	if err != nil {
 		t.Fatal(err)

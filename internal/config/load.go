@@ -16,6 +16,7 @@ import (
 type ServeFlags struct {
 	Listen, PublicURL, GitHubURL, StateDir, StateListen, NATS string
 	PrivateKeyFile, WebhookSecretFile, TokenFile              string
+	ClientSecretFile                                          string
 }
 
 // Register adds the flags to a flag set.
@@ -28,6 +29,7 @@ func (f *ServeFlags) Register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.NATS, "nats", "", "addresses of an external NATS server instead of the embedded state")
 	fs.StringVar(&f.PrivateKeyFile, "private-key-file", "", "file with the App's private key")
 	fs.StringVar(&f.WebhookSecretFile, "webhook-secret-file", "", "file with the webhook's secret")
+	fs.StringVar(&f.ClientSecretFile, "client-secret-file", "", "file with the secret of the App's sign-in")
 	fs.StringVar(&f.TokenFile, "token-file", "", "file with a token, instead of an App")
 }
 
@@ -42,7 +44,7 @@ func LoadServe(path string, env Env, flags ServeFlags) (*Serve, error) {
 	for _, one := range []struct {
 		to   *Secret
 		from secretSource
-	}{{&g.PrivateKey, g.privateKey}, {&g.WebhookSecret, g.webhook}, {&g.Token, g.token}} {
+	}{{&g.PrivateKey, g.privateKey}, {&g.WebhookSecret, g.webhook}, {&g.Token, g.token}, {&g.ClientSecret, g.client}} {
 		if *one.to, err = l.secret(one.from); err != nil {
 			return nil, err
 		}
@@ -136,6 +138,7 @@ func (s *Serve) apply(f ServeFlags) error {
 	s.GitHub.privateKey.flag = f.PrivateKeyFile
 	s.GitHub.webhook.flag = f.WebhookSecretFile
 	s.GitHub.token.flag = f.TokenFile
+	s.GitHub.client.flag = f.ClientSecretFile
 	return nil
 }
 

@@ -23,6 +23,7 @@ const (
 	EnvWebhookSecret = "PRBENCH_WEBHOOK_SECRET"
 	EnvPrivateKey    = "PRBENCH_PRIVATE_KEY"
 	EnvToken         = "PRBENCH_TOKEN"
+	EnvClientSecret  = "PRBENCH_CLIENT_SECRET"
 	EnvRunnerKey     = "PRBENCH_RUNNER_KEY"
 )
 
@@ -251,6 +252,14 @@ func unfolded(text string) string {
 func checkToken(text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return errors.New("want a token without spaces, line breaks or other than ASCII characters")
+	}
+	return nil
+}
+
+// checkClientID accepts an id as GitHub gives one to an App's sign-in.
+func checkClientID(s string) error {
+	if s == "" || len(s) > 100 || strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != "" {
+		return fmt.Errorf("want the client ID of the App's settings page, such as Iv23liAbCdEfGhIjKlMn, got %s", quoted(s))
 	}
 	return nil
 }

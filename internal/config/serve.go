@@ -36,9 +36,13 @@ type GitHub struct {
 	PrivateKey    Secret // of the App, PEM
 	Token         Secret
 	WebhookSecret Secret
+	// ClientID and ClientSecret are those of the App's sign-in, which pages of
+	// private repositories ask for; empty: there is none.
+	ClientID     string
+	ClientSecret Secret
 
-	privateKey, token, webhook secretSource
-	appLine                    int
+	privateKey, token, webhook, client secretSource
+	appLine, clientLine                int
 }
 
 // State says where the state is: in an embedded server at Dir, or on the
@@ -106,6 +110,7 @@ func ParseServe(data []byte, name string) (*Serve, error) {
 	g.privateKey = secretSource{name: "github.private_key", env: EnvPrivateKey, check: checkPEM}
 	g.token = secretSource{name: "github.token", env: EnvToken, check: checkToken}
 	g.webhook = secretSource{name: "github.webhook_secret", env: EnvWebhookSecret, check: checkToken}
+	g.client = secretSource{name: "github.client_secret", env: EnvClientSecret, check: checkToken}
 	d := &document{file: name}
 	root := d.parse(data)
 	if root == nil {
@@ -148,9 +153,14 @@ func (d *document) gitHubKeys(g *GitHub) []key {
 				g.AppID, g.appLine = v, lineOf(n)
 			}
 		}},
+		{name: "client_id", read: func(n ast.Node, path string) {
+			d.textKey("client_id", &g.ClientID, checkClientID).read(n, path)
+			g.clientLine = lineOf(n)
+		}},
 	}
 	keys = append(keys, d.secretKeys("private_key", &g.privateKey)...)
 	keys = append(keys, d.secretKeys("webhook_secret", &g.webhook)...)
+	keys = append(keys, d.secretKeys("client_secret", &g.client)...)
 	return append(keys, d.secretKeys("token", &g.token)...)
 }
 
@@ -198,6 +208,14 @@ func (s *Serve) gitHubFits() Problems {
 		bad(g.privateKey.line, "github.app_id", "is missing: the private key is an App's")
 	case g.AppID != 0 && g.PrivateKey.IsZero():
 		bad(g.appLine, "github.private_key_file", "is missing: app_id names an App")
+	}
+	switch {
+	case g.ClientID != "" && g.AppID == 0:
+		bad(g.clientLine, "github.client_id", "belongs to an App, and a token is configured")
+	case g.ClientID != "" && g.ClientSecret.IsZero():
+		bad(g.clientLine, "github.client_secret_file", "is missing: client_id names the App's sign-in")
+	case g.ClientID == "" && !g.ClientSecret.IsZero():
+		bad(g.client.line, "github.client_id", "is missing: the client secret is that of an App's sign-in")
 	}
 	if g.WebhookSecret.IsZero() {
 		bad(0, "github.webhook_secret_file", "is missing; anyone could send webhooks otherwise")

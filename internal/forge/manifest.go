@@ -15,13 +15,15 @@ import (
 // Manifest describes the App that the product needs, in the form that GitHub
 // takes from a page to create it.
 type Manifest struct {
-	Name        string            `json:"name"`
-	URL         string            `json:"url"` // the App's home page
-	Public      bool              `json:"public"`
-	Hook        ManifestHook      `json:"hook_attributes"`
-	RedirectURL string            `json:"redirect_url"` // where GitHub sends the browser with the code
-	Permissions map[string]string `json:"default_permissions"`
-	Events      []string          `json:"default_events"`
+	Name        string       `json:"name"`
+	URL         string       `json:"url"` // the App's home page
+	Public      bool         `json:"public"`
+	Hook        ManifestHook `json:"hook_attributes"`
+	RedirectURL string       `json:"redirect_url"` // where GitHub sends the browser with the code
+	// CallbackURLs are where GitHub may send a browser back after a sign-in.
+	CallbackURLs []string          `json:"callback_urls"`
+	Permissions  map[string]string `json:"default_permissions"`
+	Events       []string          `json:"default_events"`
 }
 
 // ManifestHook is where the App's webhooks go.
@@ -30,12 +32,17 @@ type ManifestHook struct {
 	Active bool   `json:"active"`
 }
 
+// CallbackPath is where, under the server's address, GitHub sends browsers back
+// after a sign-in.
+const CallbackPath = "/r/callback"
+
 // NewManifest is a private App with the permissions and events of the product,
 // whose webhooks go to the server at publicURL.
 func NewManifest(name, publicURL, redirectURL string) Manifest {
 	return Manifest{
 		Name: name, URL: publicURL, RedirectURL: redirectURL,
-		Hook: ManifestHook{URL: strings.TrimRight(publicURL, "/") + "/webhook", Active: true},
+		Hook:         ManifestHook{URL: strings.TrimRight(publicURL, "/") + "/webhook", Active: true},
+		CallbackURLs: []string{strings.TrimRight(publicURL, "/") + CallbackPath},
 		Permissions: map[string]string{
 			"checks": "write", "contents": "read", "issues": "read", "metadata": "read", "pull_requests": "write",
 		},
@@ -76,7 +83,10 @@ type CreatedApp struct {
 	Owner   string // login of the account that it belongs to
 	HTMLURL string // its page
 
-	key, webhookSecret string
+	// ClientID names the App's sign-in.
+	ClientID string
+
+	key, webhookSecret, clientSecret string
 }
 
 // PrivateKey is the App's key, PEM. GitHub gives it this once.
@@ -84,6 +94,9 @@ func (a *CreatedApp) PrivateKey() string { return a.key }
 
 // WebhookSecret is what GitHub signs the App's webhooks with.
 func (a *CreatedApp) WebhookSecret() string { return a.webhookSecret }
+
+// ClientSecret is that of the App's sign-in.
+func (a *CreatedApp) ClientSecret() string { return a.clientSecret }
 
 func (a *CreatedApp) String() string { return fmt.Sprintf("app %s (%d)", a.Slug, a.ID) }
 
@@ -121,10 +134,10 @@ func CompleteManifest(ctx context.Context, cfg Config, code string) (*CreatedApp
 		return nil, err
 	}
 	a := &CreatedApp{ID: got.GetID(), Slug: got.GetSlug(), Owner: got.GetOwner().GetLogin(), HTMLURL: got.GetHTMLURL(),
-		key: got.GetPEM(), webhookSecret: got.GetWebhookSecret()}
+		ClientID: got.GetClientID(), key: got.GetPEM(), webhookSecret: got.GetWebhookSecret(), clientSecret: got.GetClientSecret()}
 	cfg.AppID, cfg.PrivateKey, cfg.Token = a.ID, []byte(a.key), ""
-	if _, err := New(cfg); err != nil || a.webhookSecret == "" {
-		return nil, &Error{Op: "create the App", Class: Class{Kind: BadAnswer}, Message: "the answer has no id, no private key or no webhook secret"}
+	if _, err := New(cfg); err != nil || a.webhookSecret == "" || a.ClientID == "" || a.clientSecret == "" {
+		return nil, &Error{Op: "create the App", Class: Class{Kind: BadAnswer}, Message: "the answer has no id, or lacks the private key, the webhook secret or the client's id or secret"}
 	}
 	return a, nil
 }

@@ -33,7 +33,14 @@ func (s *Server) serveRoot(w http.ResponseWriter, r *http.Request) {
 		s.serveNewApp(w, r, org)
 		return
 	}
-	s.servePage(w, r)
+	switch r.URL.Path {
+	case "/login/oauth/authorize":
+		s.serveAuthorize(w, r)
+	case "/login/oauth/access_token":
+		s.serveAccessToken(w, r)
+	default:
+		s.servePage(w, r)
+	}
 }
 
 // call is one REST request.

@@ -21,6 +21,9 @@ import (
 type principal struct {
 	app   *App // the App itself
 	token *token
+	// client is the App by the secret of its sign-in, which may revoke a visitor's
+	// token and nothing else.
+	client *App
 }
 
 func (p principal) anonymous() bool { return p.app == nil && p.token == nil }
@@ -83,7 +86,10 @@ func (s *Server) authenticate(r *http.Request) (principal, error) {
 	if header == "" {
 		return principal{}, nil
 	}
-	if _, password, ok := r.BasicAuth(); ok {
+	if user, password, ok := r.BasicAuth(); ok {
+		if a := s.asClient(user, password); a != nil {
+			return principal{client: a}, nil
+		}
 		return s.byToken(password)
 	}
 	scheme, value, _ := strings.Cut(header, " ")
@@ -213,6 +219,8 @@ func (c *call) allowed(r *Repo, level string, permissions []string) error {
 		return fail(http.StatusUnauthorized, "Requires authentication")
 	case t == nil:
 		return nil
+	case t.user != nil && !t.reaches(r, c.installations):
+		return notFound()
 	case t.user != nil:
 		return userAllowed(r, t.user, write, permissions)
 	default:

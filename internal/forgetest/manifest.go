@@ -21,6 +21,7 @@ type appManifest struct {
 		Active *bool  `json:"active"`
 	} `json:"hook_attributes"`
 	Redirect    string            `json:"redirect_url"`
+	Callbacks   []string          `json:"callback_urls"`
 	Public      bool              `json:"public"`
 	Permissions map[string]string `json:"default_permissions"`
 	Events      []string          `json:"default_events"`
@@ -114,6 +115,11 @@ func (s *Server) readManifest(text, name string) (m appManifest, err error) {
 			return m, fmt.Errorf("%s: %q is no address", name, address)
 		}
 	}
+	for _, address := range m.Callbacks {
+		if u, err := url.Parse(address); err != nil || u.Host == "" || len(m.Callbacks) > 10 {
+			return m, fmt.Errorf("callback_urls: want at most 10 addresses, got %q", address)
+		}
+	}
 	for name, level := range m.Permissions {
 		if levels[level] < 1 {
 			return m, fmt.Errorf("default_permissions: %s: %q is no level", name, level)
@@ -159,7 +165,7 @@ func (s *Server) createPending(m appManifest, owner *User, state string) (back s
 	if err != nil {
 		return "", err
 	}
-	a.name, a.site, a.private = m.Name, m.URL, !m.Public
+	a.name, a.site, a.private, a.callbacks = m.Name, m.URL, !m.Public, m.Callbacks
 	code := randomText(40)
 	s.pending[code] = &pendingApp{app: a, expires: s.now().Add(time.Hour)}
 	q := to.Query()

@@ -144,6 +144,7 @@ type App struct {
 	hookURL     string
 	hookSecret  string
 	oauthSecret string
+	callbacks   []string // where people may be sent back after they signed in
 	created     time.Time
 }
 
@@ -169,6 +170,7 @@ func (i *Installation) covers(r *Repo) bool {
 type token struct {
 	value       string
 	user        *User
+	via         *App // through which a person's token came; nil: a personal one
 	inst        *Installation
 	repos       map[int64]bool // nil: all that the installation covers
 	permissions map[string]string

@@ -295,7 +295,7 @@ func (s *Server) appJSON(a *App) object {
 		}
 	}
 	return object{
-		"id": a.ID, "slug": a.Slug, "node_id": nodeID("A", a.ID), "client_id": fmt.Sprintf("Iv23li%08d", a.ID), "owner": s.userJSON(a.owner),
+		"id": a.ID, "slug": a.Slug, "node_id": nodeID("A", a.ID), "client_id": a.ClientID(), "owner": s.userJSON(a.owner),
 		"name": a.name, "description": nil, "external_url": a.site, "html_url": s.base + "/apps/" + a.Slug,
 		"created_at": at(a.created), "updated_at": at(a.created), "permissions": a.permissions, "events": a.events,
 		"installations_count": installed,

@@ -43,6 +43,7 @@ func (s *Server) routes() *http.ServeMux {
 	top("GET /app/hook/deliveries/{delivery}", (*call).getDelivery)
 	top("POST /app/hook/deliveries/{delivery}/attempts", (*call).redeliver)
 	top("DELETE /installation/token", (*call).revokeToken)
+	top("DELETE /applications/{client}/token", (*call).revokeVisitor)
 	top("GET /installation/repositories", (*call).listInstallationRepos)
 	top("GET /repos/{owner}/{repo}/installation", (*call).getRepoInstallation)
 

@@ -94,8 +94,9 @@ type Server struct {
 	comments      map[int64]*comment
 	checkRuns     map[int64]*checkRun
 	pending       map[string]*pendingApp // by code
-	browser       *User                  // who is signed in on the pages
-	deliveries    []*Delivery            // oldest first
+	oauth         oauthState
+	browser       *User       // who is signed in on the pages
+	deliveries    []*Delivery // oldest first
 	budgets       map[string]*budget
 	budgetSize    int
 	contentLimit  int
@@ -109,7 +110,8 @@ func New(opts Options) (*Server, error) {
 		dir: opts.Dir, now: opts.Now, done: make(chan error, 1), lastID: 1000, budgetSize: 5000,
 		users: map[string]*User{}, repos: map[int64]*Repo{}, repoNames: map[string]*Repo{}, apps: map[int64]*App{},
 		installations: map[int64]*Installation{}, tokens: map[string]*token{}, comments: map[int64]*comment{},
-		checkRuns: map[int64]*checkRun{}, pending: map[string]*pendingApp{}, budgets: map[string]*budget{}, page: newPageRenderer(),
+		checkRuns: map[int64]*checkRun{}, pending: map[string]*pendingApp{}, budgets: map[string]*budget{},
+		oauth: oauthState{grants: map[string]*grant{}, agreed: map[*App]map[*User]bool{}}, page: newPageRenderer(),
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -3,6 +3,8 @@ package queue
 import (
 	"bytes"
 	"context"
+	crand "crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +29,7 @@ func (e *StateError) Error() string {
 }
 
 // Create keeps a new job and gives it its ID, Version, Revision 1, and, where
-// they are empty, State queued, Created and Attempt. The same wish arriving
+// they are empty, State queued, Created and Attempt; and a Page of its own. The same wish arriving
 // twice, even at once at several serves, is one job: when a job of the pull
 // request has this Wish.Key already (a label's wish: and has not ended, or came
 // by the same delivery), that job is returned and created is false. To let a key go before its job ends,
@@ -88,6 +90,7 @@ func (q *Queue) complete(j *job.Job, serial int, present []job.Job) {
 	j.ID = job.NewID(j.Repository.ID, j.PR, serial)
 	j.Revision = 1
 	j.Try = 0
+	j.Page = newPage()
 	if j.State == "" {
 		j.State = job.Queued
 	}
@@ -102,6 +105,13 @@ func (q *Queue) complete(j *job.Job, serial int, present []job.Job) {
 		}
 		j.Attempt++
 	}
+}
+
+// newPage makes the random part of a result page's address.
+func newPage() string {
+	var b [16]byte
+	_, _ = crand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
 }
 
 // mayShowResults tells whether a job's measurements have been, or may yet be,
