@@ -135,7 +135,7 @@ func (p *Publisher) check(ctx context.Context, hub Hub, repo forge.Repo, j job.J
 	if !p.Checks {
 		return p.status(ctx, hub, repo, j, page)
 	}
-	run := forge.CheckRun{Name: checkName, HeadSHA: j.Head.SHA, ExternalID: string(j.ID),
+	run := forge.CheckRun{Name: checkName, HeadSHA: j.Head.SHA, ExternalID: string(j.ID), DetailsURL: p.pageURL(j),
 		Status: page.status, Conclusion: page.conclusion, Title: page.title, Summary: page.summary, Actions: buttons(j)}
 	if page.status == "completed" {
 		run.EndedAt = firstTime(j.Finished, p.Now())
@@ -209,7 +209,7 @@ func firstTime(times ...time.Time) time.Time {
 }
 
 func (p *Publisher) status(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, page page) error {
-	s := forge.Status{Context: checkName, Description: clipRunes(page.title, 140)}
+	s := forge.Status{Context: checkName, TargetURL: p.pageURL(j), Description: clipRunes(page.title, 140)}
 	switch {
 	case page.status != "completed":
 		s.State = "pending"

@@ -15,7 +15,8 @@ type headReport struct {
 	job      job.Job
 	markdown string
 	check    report.Check
-	title    string // one line of plain text
+	whole    *report.Report // nil: nothing was measured
+	title    string         // one line of plain text
 	// superseded is set when a later attempt at the same comparison has a report.
 	superseded bool
 }
@@ -35,7 +36,7 @@ func (p *Publisher) headReports(ctx context.Context, j job.Job) ([]headReport, e
 		if k.Head.SHA != j.Head.SHA || k.Outcome == nil || k.Try == 0 || !finished(k) {
 			continue
 		}
-		key, pair := comparisonKey(k), k.Base.SHA+" "+string(k.Spec.Harness)
+		key, pair := comparisonKey(k), pairKey(k)
 		if attempts[pair] == nil {
 			attempts[pair] = newAttempts()
 		}
@@ -52,6 +53,9 @@ func (p *Publisher) headReports(ctx context.Context, j job.Job) ([]headReport, e
 	}
 	return out, nil
 }
+
+// pairKey is the same for jobs that compare the same two commits.
+func pairKey(j job.Job) string { return j.Base.SHA + " " + j.Head.SHA + " " + string(j.Spec.Harness) }
 
 // comparisonKey is the same for jobs that repeat one comparison.
 func comparisonKey(j job.Job) string {
@@ -71,7 +75,7 @@ type attempts struct {
 
 // add keeps what a job found. One without a completed look judged nothing, so
 // that no later attempt is held against it.
-func (a *attempts) add(j job.Job, r *report.Report) {
+func (a *attempts) add(j job.Job, r *report.Report, page string) {
 	found, headline := r.AsAttempt(), r.Headline()
 	if len(found) > 0 {
 		a.earlier = append(a.earlier, found)
@@ -79,7 +83,7 @@ func (a *attempts) add(j job.Job, r *report.Report) {
 		headline = "not judged: " + headline
 	}
 	a.jobs = append(a.jobs, j)
-	a.ledger = append(a.ledger, report.LedgerEntry{Attempt: j.Attempt, Finished: j.Finished, Runs: j.Spec.Runs.String(), Headline: headline})
+	a.ledger = append(a.ledger, report.LedgerEntry{Attempt: j.Attempt, Finished: j.Finished, Runs: j.Spec.Runs.String(), Headline: headline, Page: page})
 }
 
 // listed is the ledger, which says what each job ran where that is not the same
@@ -125,6 +129,7 @@ func newAttempts() *attempts { return &attempts{} }
 
 func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts) (headReport, error) {
 	opts := report.OptionsOf(&j)
+	opts.About.Page = p.pageURL(j)
 	measured := j.Outcome.Kind == job.Measured || j.Outcome.Kind == job.Stopped && j.Outcome.Runs > 0
 	if !measured {
 		check := report.FailureCheck(opts.About, *j.Outcome)
@@ -140,12 +145,12 @@ func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts) (hea
 	if err != nil {
 		return headReport{}, fmt.Errorf("analyse job %s: %w", j.ID, err)
 	}
-	a.add(j, alone)
+	a.add(j, alone, opts.About.Page)
 	if len(a.ledger) > 1 {
 		alone.About.Ledger = a.listed()
 	}
 	check := alone.Check()
-	return headReport{job: j, markdown: alone.Markdown(), check: check, title: check.Title}, nil
+	return headReport{job: j, markdown: alone.Markdown(), check: check, title: check.Title, whole: alone}, nil
 }
 
 // samples reads what the job's last try measured. Records of another runner, or

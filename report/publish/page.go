@@ -29,9 +29,9 @@ func (p *Publisher) page(ctx context.Context, j job.Job) (page, error) {
 	switch {
 	case j.State == job.Queued:
 		place := p.place(j)
-		return page{status: "queued", title: "Waiting for a runner", summary: p.waitingText(ctx, j, place), place: place}, nil
+		return page{status: "queued", title: "Waiting for a runner", summary: p.waitingText(ctx, j, place) + p.pageLink(j), place: place}, nil
 	case j.State == job.Running:
-		return page{status: "in_progress", title: progressTitle(j), summary: progressText(j)}, nil
+		return page{status: "in_progress", title: progressTitle(j), summary: progressText(j) + p.pageLink(j)}, nil
 	case j.Outcome == nil || j.Try == 0:
 		why := "cancelled before it ran"
 		if j.Cancel != nil && j.Cancel.Reason != "" {

@@ -66,6 +66,9 @@ type Publisher struct {
 	Observe func(outcome string)
 	// Limits gives a pool's limits on running jobs; nil: none.
 	Limits func(pool string) queue.Limits
+	// PageURL gives the address of a job's result page; nil, or empty for a job:
+	// there is none that its readers could open.
+	PageURL func(j job.Job) string
 
 	line waiting
 }
