@@ -130,7 +130,7 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 		if ctx.Err() != nil {
 			return stopped()
 		}
-		return &job.Outcome{Kind: job.Fault, Side: side, Text: fmt.Sprintf("build the %s: %v", sideWord(side), err)}
+		return &job.Outcome{Kind: job.Fault, Side: side, Text: fmt.Sprintf("build %s: %v", e.sideWords(side), err)}
 	}
 	cache := e.cache(side)
 	if err := os.MkdirAll(filepath.Join(cache, "home"), 0o755); err != nil {
@@ -171,16 +171,17 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 	}
 	return &job.Outcome{
 		Kind: job.BuildFailed, Side: side,
-		Text: fmt.Sprintf("%s did not build: %s", sideWord(side), buildEnd(o)),
+		Text: fmt.Sprintf("%s did not build: %s", side.WordOn(e.line), buildEnd(o)),
 		Log:  strings.ToValidUTF8(string(o.LogTail), "\uFFFD"),
 	}
 }
 
-func sideWord(s job.SideName) string {
-	if s == job.Old {
-		return "base"
+// sideWords are a side in the middle of a sentence.
+func (e *execution) sideWords(side job.SideName) string {
+	if e.line == "" {
+		return "the " + side.Word()
 	}
-	return "head"
+	return side.WordOn(e.line)
 }
 
 func buildEnd(o sandbox.Outcome) string {

@@ -3,7 +3,8 @@
 // hands every finished run on.
 //
 // Run is the service of a machine that takes jobs from serve; Compare does the
-// same with two commits of a local repository. Both share one execution. All
+// same with two commits of a local repository, Backport with a release line and
+// a change. All share one execution. All
 // that is foreign runs in the sandbox; this process stays outside of it and
 // keeps no credential once the sources are here.
 package runner
@@ -32,6 +33,7 @@ type execution struct {
 	// dir is the try's own directory, which the sandbox's user may pass through.
 	dir      string
 	spec     job.Spec
+	line     string // the release line, in a backport; hostile text
 	name     string // of this machine, for the report
 	sees     *job.Calibration
 	attempt  int
@@ -49,8 +51,9 @@ type execution struct {
 	// reach, in tests, says what stands for the Internet of a build's network.
 	reach proxy.Options
 
-	pair  *source.Pair
-	notes []string
+	pair   *source.Pair
+	picked *job.Picked // in a backport, once that is known
+	notes  []string
 }
 
 func (e *execution) tree(side job.SideName) string { return filepath.Join(e.dir, string(side)) }
@@ -108,7 +111,7 @@ func (e *execution) buildAndMeasure(ctx context.Context, plan source.Plan) job.O
 	e.phase(job.PhaseMeasure)
 	watch.Measure()
 	out, err := measure.Run(ctx, measure.Options{Exec: e.box, Old: e.tree(job.Old), New: e.tree(job.New), Dir: dir,
-		Spec: e.spec, Sink: func(r job.Run) error { watch.Ran(r); return e.sink(r) }, Progress: e.progress, Attempt: e.attempt, Looked: e.looked})
+		Spec: e.spec, Line: e.line, Sink: func(r job.Run) error { watch.Ran(r); return e.sink(r) }, Progress: e.progress, Attempt: e.attempt, Looked: e.looked})
 	if err != nil {
 		out = job.Outcome{Kind: job.Fault, Text: err.Error()}
 	}
@@ -123,6 +126,7 @@ func (e *execution) complete(o job.Outcome) job.Outcome {
 		o.Host = hostFacts(hostRoot, e.name, e.box.Facts())
 	}
 	o.Host.Calibration = e.sees
+	o.Picked = e.picked
 	o.Notes = append(slices.Clone(e.notes), o.Notes...)
 	return o
 }

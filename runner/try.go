@@ -154,7 +154,10 @@ func (t *try) perform() job.Outcome {
 		e.key = cacheKey{Repository: t.job.Repository.ID, SHA: t.job.Base.SHA, Build: t.job.Spec.Build, History: t.job.Spec.History,
 			LFS: t.job.Spec.LFS, Sandbox: fmt.Sprint(t.Sandbox.Facts().Version, t.Sandbox.Facts().UID), Toolchain: t.bases.toolchain()}
 	}
-	plan, err := t.fetch(e)
+	if t.job.Backport != nil {
+		e.line = t.job.Backport.Line
+	}
+	plan, ended, err := t.fetch(e)
 	if e.pair != nil {
 		defer func() {
 			if err := e.pair.Close(); err != nil {
@@ -165,15 +168,19 @@ func (t *try) perform() job.Outcome {
 	if err != nil {
 		return e.complete(sourceOutcome(err))
 	}
+	if ended != nil {
+		return e.complete(*ended)
+	}
 	out := e.buildAndMeasure(t.work, plan)
 	e.keepBase()
 	t.remember(e)
 	return out
 }
 
-// fetch brings the sources here and gives the credential back, however that
-// went.
-func (t *try) fetch(e *execution) (plan source.Plan, err error) {
+// fetch brings the sources here, in a backport puts the change on its line, and
+// gives the credential back, however that went. An outcome says that there is
+// nothing to measure.
+func (t *try) fetch(e *execution) (plan source.Plan, ended *job.Outcome, err error) {
 	e.phase(job.PhaseFetch)
 	borrowed := false
 	defer func() {
@@ -183,6 +190,10 @@ func (t *try) fetch(e *execution) (plan source.Plan, err error) {
 			}
 		}
 	}()
+	var change *job.Change
+	if t.job.Backport != nil {
+		change = &t.job.Backport.Change
+	}
 	e.pair, err = source.Fetch(t.work, source.Request{
 		Dir: t.mirrors, Repository: t.job.Repository.ID, CloneURL: t.job.Repository.CloneURL, Host: t.Host, AllowHTTP: t.AllowHTTP,
 		Token: func(ctx context.Context) (user, secret string, err error) {
@@ -190,12 +201,18 @@ func (t *try) fetch(e *execution) (plan source.Plan, err error) {
 			borrowed = err == nil
 			return tok.Username, tok.Value, err
 		},
-		Base: t.job.Base, Head: t.job.Head, PR: t.job.PR, History: t.job.Spec.History,
+		Base: t.job.Base, Head: t.job.Head, Change: change, PR: t.job.PR, History: t.job.Spec.History,
 	})
 	if err != nil {
-		return plan, err
+		return plan, nil, err
 	}
-	return e.checkout(t.work)
+	if change != nil {
+		if ended, err = e.pick(t.work, *change); ended != nil || err != nil {
+			return plan, ended, err
+		}
+	}
+	plan, err = e.checkout(t.work)
+	return plan, nil, err
 }
 
 // finish delivers what was measured and ends the try.

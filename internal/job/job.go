@@ -130,6 +130,26 @@ func (s SideName) Other() SideName {
 	return Old
 }
 
+// Word is the side in the words of people.
+func (s SideName) Word() string {
+	if s == Old {
+		return "base"
+	}
+	return "head"
+}
+
+// WordOn is the side in the words of people, in a backport to the line; an empty
+// one is no backport. The line is hostile text.
+func (s SideName) WordOn(line string) string {
+	switch {
+	case line == "":
+		return s.Word()
+	case s == Old:
+		return line
+	}
+	return line + " with the change"
+}
+
 // Trigger is how a wish came to us.
 type Trigger string
 
@@ -253,6 +273,7 @@ type Phase string
 // The phases of a running job, in order.
 const (
 	PhaseFetch     Phase = "fetch"
+	PhasePick      Phase = "pick" // of a backport: the change is put on the line
 	PhaseBuildBase Phase = "build base"
 	PhaseBuildHead Phase = "build head"
 	PhaseMeasure   Phase = "measure"

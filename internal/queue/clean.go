@@ -40,7 +40,7 @@ func cleanProgress(p job.Progress) job.Progress {
 
 func knownPhase(p job.Phase) bool {
 	switch p {
-	case job.PhaseFetch, job.PhaseBuildBase, job.PhaseBuildHead, job.PhaseMeasure, job.PhaseDeliver:
+	case job.PhaseFetch, job.PhasePick, job.PhaseBuildBase, job.PhaseBuildHead, job.PhaseMeasure, job.PhaseDeliver:
 		return true
 	}
 	return false
@@ -59,7 +59,25 @@ func cleanOutcome(o job.Outcome) job.Outcome {
 	if h.Calibration != nil {
 		h.Calibration = cleanCalibration(*h.Calibration)
 	}
+	if o.Picked != nil {
+		o.Picked = cleanPicked(*o.Picked)
+	}
 	return o
+}
+
+// cleanPicked bounds what a runner says of a change on a release line.
+func cleanPicked(p job.Picked) *job.Picked {
+	p.Kind = job.PickKind(head(string(p.Kind), maxName))
+	for _, s := range []*string{&p.SHA, &p.PatchID, &p.Commit} {
+		*s = head(*s, maxName)
+	}
+	p.Skipped = slices.Clone(p.Skipped[:min(len(p.Skipped), job.MaxPicks)])
+	for i := range p.Skipped {
+		p.Skipped[i] = head(p.Skipped[i], maxName)
+	}
+	p.Files = cleanList(p.Files)
+	p.Text = head(p.Text, maxText)
+	return &p
 }
 
 func cleanList(l []string) []string {
@@ -72,7 +90,7 @@ func cleanList(l []string) []string {
 
 func knownOutcome(k job.OutcomeKind) bool {
 	switch k {
-	case job.Measured, job.BuildFailed, job.NothingMeasured, job.CheckoutFailed, job.Fault, job.Stopped:
+	case job.Measured, job.BuildFailed, job.NothingMeasured, job.CheckoutFailed, job.Fault, job.Stopped, job.NotPicked:
 		return true
 	}
 	return false

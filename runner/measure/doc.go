@@ -40,6 +40,9 @@ type Options struct {
 	// benchmark. The sandbox's user needs the search bit on the way to it.
 	Dir  string
 	Spec job.Spec
+	// Line is, in a backport, the release line that Old is the tip of, for the
+	// words of the outcome; hostile text.
+	Line string
 	// Sink gets every finished run, in order. Its error ends the measuring. It
 	// should not block: nothing slow may stand between two runs.
 	Sink func(job.Run) error

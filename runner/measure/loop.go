@@ -98,8 +98,9 @@ func newLoop(o Options) (*loop, *job.Outcome, error) {
 		return nil, &job.Outcome{Kind: job.NothingMeasured, Text: "the cases could not be listed: " + err.Error()}, nil
 	}
 	if len(cases) == 0 {
-		return nil, &job.Outcome{Kind: job.NothingMeasured, Text: "no file of either side matches the suite's cases"}, nil
+		return nil, &job.Outcome{Kind: job.NothingMeasured, Text: nowhere(o.Line)}, nil
 	}
+	l.notes = append(l.notes, withoutCases(o.Spec, cases)...)
 	for _, c := range cases {
 		l.turns = append(l.turns, &turn{Case: c, ok: map[job.SideName]int{}, bad: map[job.SideName]int{}, first: map[job.SideName]job.Run{}})
 		if len(c.Sides) == 1 {
@@ -112,6 +113,29 @@ func newLoop(o Options) (*loop, *job.Outcome, error) {
 		}
 	}
 	return l, nil, nil
+}
+
+// nowhere says that there is no case at all.
+func nowhere(line string) string {
+	if line == "" {
+		return "no file of either side matches the suite's cases"
+	}
+	return fmt.Sprintf("the benchmarks do not exist on %s: no file there matches the suite's cases, with or without the change", line)
+}
+
+// withoutCases names the suites of which nothing is measured, as what the others
+// show says nothing of theirs.
+func withoutCases(s job.Spec, cases []Case) []string {
+	if s.Adhoc != "" || s.Filter != "" {
+		return nil // then some were left out on purpose
+	}
+	var notes []string
+	for _, suite := range s.Suites {
+		if !slices.ContainsFunc(cases, func(c Case) bool { return c.Suite.Name == suite.Name }) {
+			notes = append(notes, fmt.Sprintf("no file of either side matches the cases of %s, of which nothing was measured", suite.Name))
+		}
+	}
+	return notes
 }
 
 // planLooks gives the numbers of pairs after which is looked, the last being the

@@ -39,7 +39,7 @@ func (l *loop) outcome() job.Outcome {
 	}
 	if bad != nil {
 		o.Side = side
-		o.Text = fmt.Sprintf("%s failed: %s, %s", sideWord(side), bad.Label(), howEnded(bad.first[side]))
+		o.Text = fmt.Sprintf("%s failed: %s, %s", side.WordOn(l.Line), bad.Label(), howEnded(bad.first[side]))
 		o.Log = bad.first[side].Log
 	}
 	return o
@@ -82,13 +82,6 @@ func (l *loop) endNotes() []string {
 		notes = append(notes, fmt.Sprintf("%d more cases ended early", more))
 	}
 	return notes
-}
-
-func sideWord(s job.SideName) string {
-	if s == job.Old {
-		return "base"
-	}
-	return "head"
 }
 
 func howEnded(r job.Run) string {

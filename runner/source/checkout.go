@@ -42,7 +42,7 @@ func (p *Pair) Write(ctx context.Context, plan Plan, side job.SideName, dir stri
 	}
 	if c.History {
 		if err := p.addHistory(ctx, dir, commit.SHA, index); err != nil {
-			return nil, fmt.Errorf("give the %s its history: %w", sideWord(side), err)
+			return nil, fmt.Errorf("give the %s its history: %w", side.Word(), err)
 		}
 	}
 	return w.notes, nil
@@ -80,11 +80,11 @@ func (w *writer) tree(ctx context.Context, g git, src moduleSource, tree, dir, p
 	// read-tree runs no hook and changes no branch; unlike an archive it writes
 	// every file that is tracked.
 	if _, err := at.run(ctx, "-c", "core.sparseCheckout=false", "read-tree", "--reset", "-u", tree); err != nil {
-		return fmt.Errorf("write the files of the %s: %w", sideWord(w.side), err)
+		return fmt.Errorf("write the files of the %s: %w", w.side.Word(), err)
 	}
 	out, err := g.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
 	if err != nil {
-		return fmt.Errorf("list the files of the %s: %w", sideWord(w.side), err)
+		return fmt.Errorf("list the files of the %s: %w", w.side.Word(), err)
 	}
 	entries, err := parseEntries(out)
 	if err != nil {
@@ -127,8 +127,25 @@ func (p *Pair) addHistory(ctx context.Context, dir, sha, index string) error {
 	if _, err := g.run(ctx, "init", "--quiet", "--template="); err != nil {
 		return err
 	}
-	if _, err := g.run(ctx, "-c", "protocol.file.allow=always", "fetch", "--quiet", "--no-write-fetch-head",
-		"--update-shallow", p.git.dir, sha+":refs/heads/benchmarked"); err != nil {
+	g.set = []string{"protocol.file.allow=always"}
+	fetch := func(from, sha string, more ...string) error {
+		args := append([]string{"fetch", "--quiet", "--no-write-fetch-head", "--update-shallow"}, more...)
+		_, err := g.run(ctx, append(args, from, sha+":refs/heads/benchmarked")...)
+		return err
+	}
+	if sha == p.New.SHA && p.picked {
+		// The line's tip brings the tags, as the picked commit's repository has none.
+		if err := fetch(p.git.dir, p.Old.SHA); err != nil {
+			return err
+		}
+		from, err := p.pickedRepository(ctx)
+		if err != nil {
+			return err
+		}
+		if err := fetch(from, sha, "--no-tags"); err != nil {
+			return err
+		}
+	} else if err := fetch(p.git.dir, sha); err != nil {
 		return err
 	}
 	if _, err := g.run(ctx, "update-ref", "--no-deref", "HEAD", sha); err != nil {
@@ -142,4 +159,31 @@ func (p *Pair) addHistory(ctx context.Context, dir, sha, index string) error {
 		return fmt.Errorf("write the index: %w", err)
 	}
 	return nil
+}
+
+// pickedRepository gives the repository in which was picked, made such that it
+// can be fetched from: it is told where the objects are, and where the history
+// that is here ends.
+func (p *Pair) pickedRepository(ctx context.Context) (string, error) {
+	dir := filepath.Join(p.scratch, pickGit)
+	info := filepath.Join(dir, "objects", "info")
+	objects := quotePath(p.objects) + "\n" + quotePath(filepath.Join(p.scratch, "objects")) + "\n"
+	if err := errors.Join(os.MkdirAll(info, 0o700), os.WriteFile(filepath.Join(info, "alternates"), []byte(objects), 0o600)); err != nil {
+		return "", fmt.Errorf("tell where the objects are: %w", err)
+	}
+	shallow, err := p.git.line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "shallow")
+	if err != nil {
+		return "", fmt.Errorf("find the shallow ends: %w", err)
+	}
+	ends, err := os.ReadFile(shallow)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, nil
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "shallow"), ends, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("copy the shallow ends: %w", err)
+	}
+	return dir, nil
 }

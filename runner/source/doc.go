@@ -7,6 +7,10 @@
 // Plan lays the benchmark files of one side over both and whose Write fills an
 // empty directory. No directory that Write fills holds a credential or a link
 // to the repository that it came from.
+//
+// In a backport the old side is the tip of a release line, and the new one is
+// made by Pick, which puts a change on it (Fetch with Request.Change for a
+// runner, LocalLine for bot backport).
 package source
 
 import (
@@ -23,8 +27,10 @@ type Pair struct {
 	// Notes are facts for the report that were found on the way.
 	Notes []string
 
+	picked  bool // New was made by Pick
 	git     git
 	scratch string // objects and indexes of our own; never the repository's
+	objects string // the repository's own, which are only read
 	modules moduleSource
 }
 
@@ -59,7 +65,7 @@ func newPair(ctx context.Context, g git, in string) (*Pair, error) {
 		return nil, errors.Join(fmt.Errorf("make a scratch folder for objects: %w", err), os.RemoveAll(scratch))
 	}
 	g = g.with("GIT_OBJECT_DIRECTORY="+scratch+"/objects", "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quotePath(objects))
-	return &Pair{git: g, scratch: scratch}, nil
+	return &Pair{git: g, scratch: scratch, objects: objects}, nil
 }
 
 // quotePath writes a path for a list that is separated by colons, in git's C

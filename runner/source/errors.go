@@ -39,11 +39,3 @@ func (r *Refused) Error() string { return r.Text }
 func refuse(kind Kind, side job.SideName, path, format string, args ...any) *Refused {
 	return &Refused{Kind: kind, Side: side, Path: path, Text: fmt.Sprintf(format, args...)}
 }
-
-// sideWord is a side in the words of people.
-func sideWord(s job.SideName) string {
-	if s == job.Old {
-		return "base"
-	}
-	return "head"
-}

@@ -34,7 +34,10 @@ type Request struct {
 	Token func(context.Context) (user, secret string, err error)
 
 	Base, Head job.Side
-	PR         int // for refs/pull/N/head, where the forge does not give the commit itself; 0: no such ref
+	// Change, where set, is fetched in place of Head, for Pick to put it on Base,
+	// the tip of a release line.
+	Change *job.Change
+	PR     int // for refs/pull/N/head, where the forge does not give the commit itself; 0: no such ref
 	// History fetches everything that leads to the commits, and the tags.
 	History bool
 }
@@ -46,7 +49,13 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range []string{r.Base.SHA, r.Head.SHA} {
+	pinned := []string{r.Base.SHA}
+	if r.Change == nil {
+		pinned = append(pinned, r.Head.SHA)
+	} else if err := checkPicks(r.Change.Picks); err != nil {
+		return nil, err
+	}
+	for _, s := range pinned {
 		if !shaPattern.MatchString(s) {
 			return nil, refuse(BadRequest, "", "", "want a full commit id, got %q", s)
 		}
@@ -70,10 +79,16 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 			return nil, errors.New("the credential to read the repository holds a line break")
 		}
 	}
-	for _, side := range []job.SideName{job.Old, job.New} {
-		if err := m.bring(ctx, r, side); err != nil {
-			return nil, err
-		}
+	if err := m.bring(ctx, r, job.Old); err != nil {
+		return nil, err
+	}
+	if r.Change == nil {
+		err = m.bring(ctx, r, job.New)
+	} else {
+		err = m.bringPicks(ctx, r)
+	}
+	if err != nil {
+		return nil, err
 	}
 	reader := m.git
 	reader.user, reader.token, reader.forge = "", "", forge{} // from here on nothing needs the network
@@ -82,7 +97,9 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 		return nil, err
 	}
 	p.Old = Commit{SHA: r.Base.SHA, Ref: r.Base.Ref, tree: r.Base.SHA}
-	p.New = Commit{SHA: r.Head.SHA, Ref: r.Head.Ref, tree: r.Head.SHA}
+	if r.Change == nil {
+		p.New = Commit{SHA: r.Head.SHA, Ref: r.Head.Ref, tree: r.Head.SHA}
+	}
 	p.modules = &forgeModules{forge: f, dir: r.Dir, base: r.CloneURL,
 		lfs: &lfsClient{repository: r.CloneURL, dir: filepath.Join(r.Dir, strconv.FormatInt(r.Repository, 10)+lfsSuffix), user: m.git.user, token: m.git.token, http: newHTTP()}}
 	return p, nil
@@ -172,23 +189,33 @@ func (m mirror) bring(ctx context.Context, r Request, side job.SideName) error {
 	err := m.fetch(ctx, r.CloneURL, "+"+sha+":"+ref)
 	if err == nil {
 		if !m.has(ctx, ref, sha) {
-			return fmt.Errorf("fetch %s %s: what arrived is another commit", sideWord(side), sha)
+			return fmt.Errorf("fetch the %s: what arrived is another commit", r.called(side))
 		}
 		return nil
 	}
 	if !isGone(err) {
-		return fmt.Errorf("fetch %s %s: %w", sideWord(side), sha, err)
+		return fmt.Errorf("fetch the %s: %w", r.called(side), err)
 	}
 	if side == job.New && r.PR > 0 {
 		if err := m.fromPull(ctx, r, sha); err == nil {
 			return nil
 		} else if !isGone(err) {
-			return fmt.Errorf("fetch %s %s: %w", sideWord(side), sha, err)
+			return fmt.Errorf("fetch the %s: %w", r.called(side), err)
 		}
-		return refuse(Gone, side, "", "the %s commit %s is gone: neither the commit itself nor refs/pull/%d/head gives it",
-			sideWord(side), sha, r.PR)
+		return refuse(Gone, side, "", "the %s is gone: neither the commit itself nor refs/pull/%d/head gives it", r.called(side), r.PR)
 	}
-	return refuse(Gone, side, "", "the %s commit %s is gone: the repository does not give it", sideWord(side), sha)
+	return refuse(Gone, side, "", "the %s is gone: the repository does not give it", r.called(side))
+}
+
+// called is what a side's commit is called.
+func (r Request) called(side job.SideName) string {
+	switch {
+	case side == job.New:
+		return "head commit " + r.Head.SHA
+	case r.Change != nil:
+		return fmt.Sprintf("commit %s, the tip of %s when this was asked for,", r.Base.SHA, names([]string{r.Base.Ref}))
+	}
+	return "base commit " + r.Base.SHA
 }
 
 // pullDepth is how far below a pull request's newest commit the pinned one is
@@ -226,12 +253,12 @@ func (m mirror) fetch(ctx context.Context, address, refspec string) error {
 	return m.fetchDepth(ctx, 1, address, refspec)
 }
 
-func (m mirror) fetchDepth(ctx context.Context, depth int, address, refspec string) error {
+func (m mirror) fetchDepth(ctx context.Context, depth int, address string, refspecs ...string) error {
 	args := []string{"fetch", "--quiet", "--no-write-fetch-head", "--no-auto-gc", "--recurse-submodules=no"}
 	if m.history {
-		args = append(args, "--no-tags", address, refspec, "+refs/tags/*:refs/tags/*")
+		args = append(append(args, "--no-tags", address), append(refspecs, "+refs/tags/*:refs/tags/*")...)
 	} else {
-		args = append(args, "--no-tags", "--depth="+strconv.Itoa(depth), address, refspec)
+		args = append(append(args, "--no-tags", "--depth="+strconv.Itoa(depth), address), refspecs...)
 	}
 	_, err := m.git.run(ctx, args...)
 	if !said(err, "error: 301", "error: 302", "error: 303", "error: 307", "error: 308") {

@@ -20,6 +20,7 @@ type git struct {
 	own bool     // a person's own repository
 	cwd string   // where git runs; empty: where we do
 	env []string // added to the environment
+	set []string // added to the configuration
 	// These are used by commands that reach the network.
 	forge       forge
 	user, token string
@@ -35,6 +36,7 @@ type forge struct {
 // a secret: only the subcommand is named, and the output is masked.
 type gitError struct {
 	what   string
+	stdout string // the first of it, which the text leaves out
 	stderr string
 	err    error
 }
@@ -100,7 +102,8 @@ func (g git) feed(ctx context.Context, in []byte, args ...string) ([]byte, error
 		return nil, fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
 	}
 	if err != nil {
-		return nil, &gitError{what: args[0], stderr: g.mask(strings.TrimSpace(stderr.String())), err: err}
+		return nil, &gitError{what: args[0], stdout: g.mask(string(stdout.Bytes()[:min(stdout.Len(), maxStderr)])),
+			stderr: g.mask(strings.TrimSpace(stderr.String())), err: err}
 	}
 	if stdout.cut {
 		return nil, &gitError{what: args[0], err: fmt.Errorf("printed more than %d bytes", maxStdout)}
@@ -157,6 +160,7 @@ func (g git) config() []string {
 			c = append(c, fmt.Sprintf("credential.%s://%s.helper=!cat <&3; :", g.forge.scheme, g.forge.host))
 		}
 	}
+	c = append(c, g.set...)
 	args := make([]string, 0, 2*len(c))
 	for _, v := range c {
 		args = append(args, "-c", v)

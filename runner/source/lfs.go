@@ -81,7 +81,7 @@ func (w *writer) pointers(ctx context.Context, src moduleSource, entries []entry
 	}
 	if !w.content.LFS {
 		return refuse(LFS, w.side, found[0].path, "the %s has a Git LFS pointer at %s in place of the file, and LFS is not granted (lfs: true in the configuration)%s",
-			sideWord(w.side), names([]string{found[0].path}), more(len(found)-1))
+			w.side.Word(), names([]string{found[0].path}), more(len(found)-1))
 	}
 	files, err := src.objects(ctx, w.side, found)
 	if err != nil {
@@ -120,7 +120,7 @@ func replaceFile(at, from string) (err error) {
 // objects: a person's own git has fetched what it could through its filters.
 func (l *localModules) objects(_ context.Context, side job.SideName, want []pointer) (map[string]string, error) {
 	return nil, refuse(LFS, side, want[0].path, "the %s has a Git LFS pointer at %s in place of the file; run: git lfs install && git lfs fetch --all",
-		sideWord(side), names([]string{want[0].path}))
+		side.Word(), names([]string{want[0].path}))
 }
 
 // lfsSuffix names the folder of a repository's objects, beside its mirror. Each
@@ -233,7 +233,7 @@ func (c *lfsClient) batch(ctx context.Context, side job.SideName, want []pointer
 	}
 	if resp.StatusCode != http.StatusOK {
 		return refuse(LFS, side, want[0].path, "the LFS file %s of the %s: the forge answered %s",
-			names([]string{want[0].path}), sideWord(side), resp.Status)
+			names([]string{want[0].path}), side.Word(), resp.Status)
 	}
 	var answer struct {
 		Objects []lfsObject `json:"objects"`
@@ -252,7 +252,7 @@ func (c *lfsClient) batch(ctx context.Context, side job.SideName, want []pointer
 		}
 	}
 	for _, p := range byOID {
-		return refuse(LFS, side, p.path, "the LFS file %s of the %s: the forge did not answer for it", names([]string{p.path}), sideWord(side))
+		return refuse(LFS, side, p.path, "the LFS file %s of the %s: the forge did not answer for it", names([]string{p.path}), side.Word())
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (c *lfsClient) batch(ctx context.Context, side job.SideName, want []pointer
 // right one is proven by its hash.
 func (c *lfsClient) fetch(ctx context.Context, side job.SideName, p pointer, o lfsObject) (err error) {
 	missing := func(why string) error {
-		return refuse(LFS, side, p.path, "the LFS file %s of the %s: %s", names([]string{p.path}), sideWord(side), why)
+		return refuse(LFS, side, p.path, "the LFS file %s of the %s: %s", names([]string{p.path}), side.Word(), why)
 	}
 	if o.Error != nil {
 		return missing(fmt.Sprintf("the forge answered %d", o.Error.Code))

@@ -55,7 +55,7 @@ func Local(ctx context.Context, r LocalRequest) (_ *Pair, err error) {
 	if !r.BaseExact {
 		tip := base
 		var deepened bool
-		if base, deepened, err = mergeBase(ctx, g, r, base, head); err != nil {
+		if base, deepened, err = mergeBase(ctx, g, r.Base, r.Head, " (to compare them all the same: --base-exact)", base, head); err != nil {
 			return nil, err
 		}
 		if deepened {
@@ -156,12 +156,14 @@ func resolve(ctx context.Context, g git, side job.SideName, ref string) (string,
 }
 
 // mergeBase finds the merge base, deepening a shallow clone as far as needed.
-func mergeBase(ctx context.Context, g git, r LocalRequest, base, head string) (sha string, deepened bool, err error) {
-	find := func() (string, bool) {
+// The refs are what people call the two, and advice is for those that have none.
+func mergeBase(ctx context.Context, g git, baseRef, headRef, advice, base, head string) (sha string, deepened bool, err error) {
+	find := func() bool {
 		out, err := g.line(ctx, "merge-base", base, head)
-		return out, err == nil && shaPattern.MatchString(out)
+		sha = out
+		return err == nil && shaPattern.MatchString(out)
 	}
-	if sha, ok := find(); ok {
+	if find() {
 		return sha, false, nil
 	}
 	if ctx.Err() != nil {
@@ -172,33 +174,45 @@ func mergeBase(ctx context.Context, g git, r LocalRequest, base, head string) (s
 		return "", false, fmt.Errorf("look for the merge base: %w", err)
 	}
 	if shallow != "true" {
-		return "", false, refuse(NoMergeBase, "", "", "%s and %s have no common ancestor (to compare them all the same: --base-exact)", r.Base, r.Head)
+		return "", false, refuse(NoMergeBase, "", "", "%s and %s have no common ancestor%s", baseRef, headRef, advice)
 	}
-	remote, err := pickRemote(ctx, g)
+	failed, err := deepenUntil(ctx, g, find)
 	if err != nil {
 		return "", false, err
 	}
-	var last error
+	if failed == "" {
+		return sha, true, nil
+	}
+	return "", false, refuse(NoMergeBase, "", "", "no common ancestor of %s and %s: the clone is shallow, and %s", baseRef, headRef, failed)
+}
+
+// deepenUntil fetches ever more of what a shallow clone lacks, until that is
+// enough. Where nothing is left to fetch it tells in words that it failed.
+func deepenUntil(ctx context.Context, g git, enough func() bool) (failed string, err error) {
+	remote, err := pickRemote(ctx, g)
+	if err != nil {
+		return "", err
+	}
+	if remote == "" {
+		return "it has no remote to deepen it from", nil
+	}
+	why := ""
 	for _, step := range []string{"--deepen=50", "--deepen=200", "--deepen=1000", "--unshallow"} {
 		if err := deepen(ctx, g, remote, step); err != nil {
 			if ctx.Err() != nil {
-				return "", false, err
+				return "", err
 			}
-			last = err
+			why = ": " + err.Error()
 			continue
 		}
-		if sha, ok := find(); ok {
-			return sha, true, nil
+		if enough() {
+			return "", nil
 		}
 	}
-	why := ""
-	if last != nil {
-		why = ": " + last.Error()
-	}
-	return "", false, refuse(NoMergeBase, "", "", "no common ancestor of %s and %s: the clone is shallow, and deepening it from %s did not find one%s",
-		r.Base, r.Head, remote, why)
+	return fmt.Sprintf("deepening it from %s did not bring it%s", remote, why), nil
 }
 
+// pickRemote gives the remote that is fetched from, empty where there is none.
 func pickRemote(ctx context.Context, g git) (string, error) {
 	out, err := g.line(ctx, "remote")
 	if err != nil {
@@ -211,7 +225,7 @@ func pickRemote(ctx context.Context, g git) (string, error) {
 		}
 	}
 	if len(remotes) == 0 {
-		return "", refuse(NoMergeBase, "", "", "no common ancestor: the clone is shallow and has no remote to deepen it from")
+		return "", nil
 	}
 	return remotes[0], nil
 }

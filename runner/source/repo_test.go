@@ -36,13 +36,24 @@ func newRepo(t *testing.T, dir string) repo {
 
 func (r repo) git(args ...string) string {
 	r.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", r.dir, "-c", "protocol.file.allow=always"}, args...)...)
+	return r.ran("git", append([]string{"-C", r.dir, "-c", "protocol.file.allow=always"}, args...)...)
+}
+
+// shell runs a script with the environment of git.
+func (r repo) shell(script string, args ...string) string {
+	r.t.Helper()
+	return r.ran("sh", append([]string{"-c", script, "sh"}, args...)...)
+}
+
+func (r repo) ran(name string, args ...string) string {
+	r.t.Helper()
+	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test",
 		"GIT_AUTHOR_DATE=2024-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2024-01-02T03:04:05Z")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		r.t.Fatalf("git %v: %v\n%s", args, err, out)
+		r.t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 	}
 	return strings.TrimSpace(string(out))
 }

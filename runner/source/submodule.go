@@ -54,13 +54,13 @@ func (w *writer) submodules(ctx context.Context, g git, src moduleSource, tree s
 		m, ok := declared[e.path]
 		if !ok {
 			// git itself leaves such a folder empty in a clone.
-			w.notes = append(w.notes, fmt.Sprintf("%s: %s is a submodule without an address, left empty", sideWord(w.side), names([]string{shown})))
+			w.notes = append(w.notes, fmt.Sprintf("%s: %s is a submodule without an address, left empty", w.side.Word(), names([]string{shown})))
 			continue
 		}
 		m.sha = e.object
 		if w.modules++; w.modules > maxModules || depth >= maxModuleDepth {
 			return refuse(Submodule, w.side, shown, "the %s has more than %d submodules, or nests them deeper than %d",
-				sideWord(w.side), maxModules, maxModuleDepth)
+				w.side.Word(), maxModules, maxModuleDepth)
 		}
 		at, err := inside(dir, e.path)
 		if err != nil {
@@ -130,7 +130,7 @@ type forgeModules struct {
 func (f *forgeModules) repository(ctx context.Context, side job.SideName, m module, shown string) (git, moduleSource, error) {
 	address, err := f.address(m.url)
 	if err != nil {
-		return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: %v", names([]string{shown}), sideWord(side), err)
+		return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: %v", names([]string{shown}), side.Word(), err)
 	}
 	sum := sha256.Sum256([]byte(address))
 	mir := mirror{git: git{dir: filepath.Join(f.dir, "module-"+hex.EncodeToString(sum[:12])+".git"), forge: f.forge}}
@@ -143,10 +143,10 @@ func (f *forgeModules) repository(ctx context.Context, side job.SideName, m modu
 		switch {
 		case isGone(err):
 			return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: its repository does not give the commit %s",
-				names([]string{shown}), sideWord(side), m.sha)
+				names([]string{shown}), side.Word(), m.sha)
 		case said(err, "could not read Username", "Authentication failed", "not found", "error: 403", "error: 404"):
 			return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: its repository %s is missing or not public",
-				names([]string{shown}), sideWord(side), address)
+				names([]string{shown}), side.Word(), address)
 		case err != nil:
 			return git{}, nil, fmt.Errorf("fetch the submodule %s: %w", shown, err)
 		}
@@ -217,5 +217,5 @@ func (l *localModules) repository(ctx context.Context, side job.SideName, m modu
 		}
 	}
 	return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: the commit %s is not in this clone; "+
-		"check that side out and run: git submodule update --init --recursive", names([]string{shown}), sideWord(side), m.sha)
+		"check that side out and run: git submodule update --init --recursive", names([]string{shown}), side.Word(), m.sha)
 }
