@@ -41,6 +41,7 @@ func Analyse(d *Data, o Options) (*Report, error) {
 	for _, row := range r.Rows {
 		r.judge(row, o.Earlier, row.series.WithinProcess && !o.Independent)
 	}
+	r.accept(o.Accepted)
 	r.finish(d, o)
 	return r, nil
 }
@@ -244,38 +245,4 @@ func rank(row *Row) int {
 		return slices.Index(order, stats.Inconclusive)
 	}
 	return slices.Index(order, row.Verdict)
-}
-
-// rollUp is the one verdict over all declared benchmarks. A case that printed
-// none leaves open what it would have shown, so it counts as one of them.
-func (r *Report) rollUp() *stats.RollUp {
-	var items []stats.RollUpItem
-	for _, row := range r.Rows {
-		switch {
-		case row.Twin:
-		case row.OnlyOn != "":
-			items = append(items, stats.RollUpItem{})
-		default:
-			items = append(items, row.combined.RollUpItem())
-		}
-	}
-	for range r.silent() {
-		items = append(items, stats.RollUpItem{})
-	}
-	all := stats.Combine(items, len(items), len(r.About.Host.Unfit) > 0)
-	return &all
-}
-
-// silent are the cases that should have printed a benchmark and did not. Under
-// a filter only those count that also failed: the others may have had nothing
-// to print.
-func (r *Report) silent() []Silent {
-	if !r.About.Filtered {
-		return r.Data.Silent
-	}
-	failed := map[Silent]bool{}
-	for _, l := range r.Data.Losses {
-		failed[Silent{l.Suite, l.Case}] = true
-	}
-	return slices.DeleteFunc(slices.Clone(r.Data.Silent), func(s Silent) bool { return !failed[s] })
 }

@@ -129,7 +129,10 @@ func (row *Row) describe(margin float64, quote func(string) string) string {
 		parts = append(parts, "more runs would narrow this")
 	}
 	if len(parts) == 0 {
-		return row.Words
+		parts = append(parts, row.Words)
+	}
+	if row.Accepted != nil {
+		parts = append(parts, row.Accepted.Text(quote))
 	}
 	return strings.Join(parts, "; ")
 }

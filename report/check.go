@@ -36,7 +36,7 @@ type Annotation struct {
 }
 
 // Check gives the check run of a report. It fails where the roll-up of a gate
-// regresses, succeeds where every compared benchmark is shown to be no worse
+// regresses by what nobody accepted, succeeds where every compared benchmark is shown to be no worse
 // than the margin allows, and is neutral otherwise: also where something was
 // lost, is missing a verdict or cannot be compared.
 func (r *Report) Check() Check {
@@ -45,6 +45,9 @@ func (r *Report) Check() Check {
 
 func (r *Report) conclusion() Conclusion {
 	if r.RollUp != nil && r.RollUp.Verdict == stats.Regresses {
+		if r.AllAccepted() {
+			return Neutral
+		}
 		return Failed
 	}
 	if r.Summary.Compared == 0 || len(r.Data.Losses)+len(r.silent()) > 0 || r.RollUp != nil && r.RollUp.Verdict != stats.Safe {

@@ -85,6 +85,9 @@ func (r *Report) recipe(int) string {
 
 // recipeLines are the commands that repeat the comparison.
 func recipeLines(a About) string {
+	if a.Backport != nil {
+		return BackportRecipe(a.PR, a.Backport.Change, []string{a.Backport.Line}, a.Command)
+	}
 	if !isSHA(a.Base.SHA) || !isSHA(a.Head.SHA) {
 		return ""
 	}

@@ -161,7 +161,7 @@ func (r *Report) pageNotices() []pageNotice {
 		out = append(out, pageNotice{"Outdated.", "The pull request has newer commits than the ones measured here."})
 	}
 	if r.RollUp != nil {
-		out = append(out, pageNotice{"Gate: " + string(r.RollUp.Verdict) + ".", r.rollUpText()})
+		out = append(out, pageNotice{r.rollUpTitle(), capital(r.RollUpSentence()) + "."})
 	}
 	if w := r.warning(codeIncomplete); w != nil {
 		out = append(out, pageNotice{"Incomplete.", capital(Visible(w.Text)) + "."})

@@ -28,6 +28,20 @@ func (x optional) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(x))
 }
 
+// UnmarshalJSON reads what MarshalJSON writes: null is NaN.
+func (x *optional) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*x = optional(math.NaN())
+		return nil
+	}
+	var v float64
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("want a number or null, got %.40s", b)
+	}
+	*x = optional(v)
+	return nil
+}
+
 // jsonReport is the report of schema 1. Fractions are fractions: 0.02 is 2 %.
 type jsonReport struct {
 	Schema     int             `json:"schema"`
@@ -63,6 +77,7 @@ type jsonBenchmark struct {
 	Verdict     *stats.Verdict `json:"verdict"`
 	Detectable  jsonDetectable `json:"detectable"`
 	RunsNeeded  *int           `json:"runs_needed"`
+	Accepted    *jsonAccepted  `json:"accepted,omitempty"`
 	Warnings    []Warning      `json:"warnings"`
 }
 
@@ -210,6 +225,7 @@ func (row *Row) json() jsonBenchmark {
 	if c.RunsNeeded > 0 && !c.NoPercentage {
 		b.RunsNeeded = &c.RunsNeeded
 	}
+	b.Accepted = row.Accepted.json()
 	return b
 }
 

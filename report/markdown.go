@@ -28,12 +28,15 @@ const (
 // Markdown writes the report for a comment: the answer first, then what stands
 // behind it. It is never longer than MaxMarkdown bytes, cut at a row with every
 // block closed and a link to the whole.
-func (r *Report) Markdown() string {
+func (r *Report) Markdown() string { return r.markdown(MaxMarkdown) }
+
+// markdown is at most so many bytes long, if its head and its warnings are.
+func (r *Report) markdown(most int) string {
 	head := "### " + capital(r.Headline()) + "\n\n" + r.header() + r.notices() + r.answers() + r.varianceAlert()
 	tail := r.manyComparisons() + r.otherWarnings(warningBytes)
-	table := r.table(min(tableBytes, MaxMarkdown-len(head)-len(tail)-spareBytes))
+	table := r.table(min(tableBytes, most-len(head)-len(tail)-spareBytes))
 	text := head + table + tail
-	return text + r.folded(MaxMarkdown-len(text))
+	return text + r.folded(most-len(text))
 }
 
 func capital(s string) string {
@@ -186,7 +189,7 @@ func (r *Report) notices() string {
 	var b strings.Builder
 	b.WriteString(outdated(r.About))
 	if r.RollUp != nil {
-		fmt.Fprintf(&b, "**Gate: %s.** %s\n\n", r.RollUp.Verdict, r.rollUpText())
+		fmt.Fprintf(&b, "**%s** %s.\n\n", r.rollUpTitle(), capital(r.RollUpSentence()))
 	}
 	if w := r.warning(codeIncomplete); w != nil {
 		fmt.Fprintf(&b, "> [!CAUTION]\n> Incomplete: %s.\n\n", codeUnsafe(w.Text))
@@ -198,20 +201,6 @@ func (r *Report) notices() string {
 		fmt.Fprintf(&b, "Only in new (added?): %s\n\n", codeNames(names, 10))
 	}
 	return b.String()
-}
-
-// rollUpText says what the verdict over all benchmarks rests on.
-func (r *Report) rollUpText() string {
-	u, m := r.RollUp, exactPercent(r.Design.Margin)
-	switch {
-	case u.Verdict == stats.Safe:
-		return fmt.Sprintf("No benchmark is worse by more than %s.", m)
-	case u.Verdict == stats.Regresses:
-		return fmt.Sprintf("%s worse by more than %s, also when all %d are taken into account.", plural(u.Regressing, "benchmark is", "benchmarks are"), m, r.Design.Declared)
-	case u.HostUnfit:
-		return "Every benchmark held, on a machine that was unfit for a verdict of safety."
-	}
-	return fmt.Sprintf("%d of %s could not be shown to be safe.", u.Open, plural(u.Declared, "benchmark", "benchmarks"))
 }
 
 // codeNames lists names as inline code.

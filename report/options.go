@@ -14,7 +14,7 @@ import (
 // Ledger and Earlier are left to the caller, who knows where they are kept.
 func OptionsOf(j *job.Job) Options {
 	o := Options{
-		Margin: j.Spec.Margin, Alpha: j.Spec.Alpha, Runs: j.Spec.Runs, Attempt: j.Attempt, Gate: j.Spec.Gate,
+		Margin: j.Spec.Margin, Alpha: j.Spec.Alpha, Runs: j.Spec.Runs, Attempt: j.Attempt, Gate: j.Spec.Gate || j.Backport != nil,
 		About: AboutOf(j),
 	}
 	if j.Spec.Runs == job.Adaptive {
@@ -53,6 +53,12 @@ func AboutOf(j *job.Job) About {
 		a.Notes = append(a.Notes, out.Notes...)
 		if out.Kind == job.Stopped {
 			a.Stopped = &job.Cancel{}
+		}
+	}
+	if b := j.Backport; b != nil {
+		a.Backport, a.Head = b, job.Side{Ref: "the change on " + b.Line}
+		if out := j.Outcome; out != nil && out.Picked != nil {
+			a.Head.SHA = out.Picked.SHA
 		}
 	}
 	if j.Cancel != nil && a.Stopped != nil {

@@ -42,6 +42,8 @@ type Options struct {
 	Counts []string
 	// Gate asks for the roll-up over all benchmarks.
 	Gate bool
+	// Accepted are the regressions that were accepted, those in force (InForce).
+	Accepted []job.Accepted
 	// About is what was compared, for the header and for the warnings that
 	// come from there (host, outdated, harness, incomplete).
 	About About
@@ -75,6 +77,8 @@ type About struct {
 	Planned int
 	Attempt int // the number of this attempt, 0 unknown
 	Notes   []string
+	// Backport is set where the head is a change on the release line that is the base.
+	Backport *job.Backport
 	// LostTries says how tries that the infrastructure lost had ended.
 	LostTries []string
 	// Ledger lists every attempt at this comparison, this one included.
@@ -114,7 +118,9 @@ type Row struct {
 	OnlyOn job.SideName
 	// Twin says that another row measures the same thing in another unit (MB/s
 	// beside ns/op): it is shown and not counted.
-	Twin     bool
+	Twin bool
+	// Accepted is set where the benchmark is, or may be, worse and that was accepted.
+	Accepted *Acceptance
 	Warnings []Warning
 
 	sentence string // the verdict as part of a sentence

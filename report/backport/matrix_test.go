@@ -1,0 +1,173 @@
+package backport_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report"
+	"github.com/prbench/prbench/report/backport"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-) differs from what is written now (+); see -update:\n%s", path, diff)
+	}
+}
+
+var longNumber = regexp.MustCompile(`-?[0-9]+\.[0-9]{9,}(e-?[0-9]+)?`)
+
+// roundNumbers keeps ten digits: the last ones may differ between processors.
+func roundNumbers(js string) string {
+	return longNumber.ReplaceAllStringFunc(js, func(n string) string {
+		x, err := strconv.ParseFloat(n, 64)
+		if err != nil {
+			return n
+		}
+		return strconv.FormatFloat(x, 'g', 10, 64)
+	})
+}
+
+func TestAMatrixWithALineOfEveryKind(t *testing.T) {
+	m := everyKind(t)
+	golden(t, "every-kind.md", m.Markdown())
+	var text, js, screen bytes.Buffer
+	if err := m.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "every-kind.txt", text.String())
+	if err := m.JSON(&js); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "every-kind.json", roundNumbers(js.String()))
+	if err := report.Terminal(&screen, m.Markdown(), false); err != nil {
+		t.Error(err)
+	}
+	for _, k := range backport.Kinds() {
+		if !strings.Contains(js.String(), `"verdict": "`+string(k)+`"`) {
+			t.Errorf("no line is %s", k)
+		}
+	}
+}
+
+func TestWhatAReleaseManagerQuotes(t *testing.T) {
+	safe, _ := judged(t, lineJob("v8.x", sha("1"), nil), quiet.runs(30))
+	if got, want := safe.Sentence(), "on v8.x no benchmark is slower by more than 2 % (95 %)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	m := backport.Matrix{Cells: []backport.Cell{safe}}
+	if got := m.Headline(); got != "On v8.x no benchmark is slower by more than 2 % (95 %)" || m.Conclusion() != report.Success {
+		t.Errorf("got %q, %s", got, m.Conclusion())
+	}
+	if !strings.Contains(m.Markdown(), safe.Sentence()) {
+		t.Error("the comment cannot be quoted from")
+	}
+	// What a second attempt allows itself is said: 5 % and half of it.
+	second, _ := judged(t, lineJob("v8.x", sha("1"), func(j *job.Job) { j.Attempt = 2 }), quiet.runs(30))
+	if got, want := second.Sentence(), "on v8.x no benchmark is slower by more than 2 % (92.5 %)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheConclusionOfAMatrix(t *testing.T) {
+	safe, _ := judged(t, lineJob("v1.x", sha("1"), nil), quiet.runs(30))
+	regresses, _ := judged(t, lineJob("v2.x", sha("2"), nil), slow.runs(30))
+	accepted, _ := judged(t, lineJob("v3.x", sha("3"), nil), slow.runs(30), acceptedSlow)
+	open, _ := judged(t, lineJob("v4.x", sha("4"), nil), noisy.runs(30))
+	there := backport.Cell{Line: "v5.x", Kind: backport.Contained}
+	outdated := regresses
+	outdated.Outdated = true
+	for _, c := range []struct {
+		name  string
+		cells []backport.Cell
+		want  report.Conclusion
+	}{
+		{"nothing", nil, report.Neutral},
+		{"safe and already in", []backport.Cell{safe, there}, report.Success},
+		{"an earlier tip counts no more", []backport.Cell{safe, outdated}, report.Success},
+		{"open", []backport.Cell{safe, open}, report.Neutral},
+		{"accepted", []backport.Cell{safe, accepted}, report.Neutral},
+		{"regresses", []backport.Cell{safe, accepted, open, regresses}, report.Failed},
+		{"conflicts", []backport.Cell{safe, {Line: "v6.x", Kind: backport.Conflicts}}, report.Neutral},
+	} {
+		if got := (&backport.Matrix{Cells: c.cells}).Conclusion(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAnAcceptedRegressionNeverHidesAWorseOne(t *testing.T) {
+	less := acceptedSlow
+	less.Worst = -.03
+	cell, _ := judged(t, lineJob("v1.x", sha("1"), nil), slow.runs(30), less)
+	if cell.Kind != backport.Regresses || !strings.Contains(cell.Report.Markdown(), "worse than what was accepted by manager until 2024-12-31 (down to -3.00 %)") {
+		t.Errorf("%s:\n%s", cell.Kind, cell.Report.Markdown())
+	}
+	// Another benchmark regresses too, which nobody accepted.
+	both := speeds{"a.js": {.93, .005}, "b.js": {.9, .005}}
+	if cell, _ := judged(t, lineJob("v1.x", sha("1"), nil), both.runs(30), acceptedSlow); cell.Kind != backport.Regresses {
+		t.Errorf("it is %s", cell.Kind)
+	}
+}
+
+// A hostile name ends no code, begins no cell and pings nobody.
+func TestHostileTextStaysText(t *testing.T) {
+	const evil = "`|@all\n### hi <script>"
+	cell, _ := judged(t, lineJob(evil, sha("1"), nil), speeds{evil: {.9, .005}}.runs(30))
+	m := backport.Matrix{Head: job.Side{SHA: sha("f")}, Change: job.Change{Note: evil}, Cells: []backport.Cell{cell,
+		{Line: evil, Kind: backport.Conflicts, Outcome: &job.Outcome{}, Picked: &job.Picked{Kind: job.PickConflicts, Commit: "x", Files: []string{evil}}}}}
+	md := m.Markdown()
+	for _, line := range strings.Split(md, "\n") {
+		if strings.HasPrefix(line, "| ") && strings.Count(line, "|") != 6 {
+			t.Errorf("a row with %d bars: %s", strings.Count(line, "|"), line)
+		}
+	}
+	if strings.Contains(md, "<script>") && !strings.Contains(md, "`|@all") {
+		t.Errorf("the comment:\n%s", md)
+	}
+	if strings.Contains(md, "\n### hi") {
+		t.Error("a name begins a title")
+	}
+}
+
+func TestAMatrixOfManyLinesAndBenchmarksFitsIntoAComment(t *testing.T) {
+	many := speeds{}
+	for i := range 400 {
+		many["benchmark/of/a/long/name/"+strconv.Itoa(i)+".js"] = [2]float64{1, .01}
+	}
+	cell, _ := judged(t, lineJob("v1.x", sha("1"), nil), many.runs(6))
+	m := backport.Matrix{Head: job.Side{SHA: sha("f")}, Change: change, PR: 12}
+	for i := range 60 {
+		c := cell
+		c.Line = "release/" + strconv.Itoa(i) + ".x"
+		m.Cells = append(m.Cells, c)
+	}
+	md := m.Markdown()
+	if len(md) > report.MaxMarkdown || len(md) < 20_000 {
+		t.Errorf("%d bytes", len(md))
+	}
+	if open, closed := strings.Count(md, "<details>"), strings.Count(md, "</details>"); open != closed || open < 2 {
+		t.Errorf("%d parts begin and %d end", open, closed)
+	}
+}
