@@ -41,6 +41,10 @@ const (
 type pageData struct {
 	Style      template.CSS
 	Headline   string
+	Links      []PageLink
+	Lead       []string
+	Progress   *pageProgress
+	Looks      []pageLook
 	Base, Head *pageSide
 	Facts      []string
 	Detectable string
@@ -48,6 +52,7 @@ type pageData struct {
 	Answers    []pageAnswer
 	Variance   *pageAnswer
 	Forest     *pagePicture
+	ForestNote string
 	Rows       []pageRow
 	Note       string
 	Warnings   []Warning
@@ -88,18 +93,18 @@ type pagePicture struct {
 }
 
 type pageAttempt struct {
-	Attempt                  int
-	Finished, Runs, Headline string
+	Attempt                       int
+	Finished, Runs, Headline, URL string
 }
 
 // HTML writes the whole report as one page that needs nothing else: every row,
 // the same words as the Markdown, a forest plot and every sample of the worst
 // rows, for light and dark screens. Serve it under ContentPolicy.
 func (r *Report) HTML(w io.Writer) error {
-	data, err := r.pageData()
-	if err != nil {
-		return fmt.Errorf("draw the page: %w", err)
-	}
+	return r.Page(w, nil)
+}
+
+func writePage(w io.Writer, data pageData) error {
 	if err := pageTemplate.Execute(w, data); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
@@ -108,16 +113,9 @@ func (r *Report) HTML(w io.Writer) error {
 
 func (r *Report) pageData() (pageData, error) {
 	a := r.About
-	d := pageData{
-		Style:      template.CSS(pageStyle), // ours
-		Headline:   capital(r.Headline()),
-		Base:       newPageSide(a, a.Base.SHA, a.Base.Ref),
-		Head:       newPageSide(a, a.Head.SHA, a.Head.Ref),
-		Detectable: strings.TrimSpace(r.detectableText() + " " + r.seesText(Visible)),
-		Notices:    r.pageNotices(),
-		Note:       strings.NewReplacer("`", "").Replace(r.noteText(false)),
-		Recipe:     recipeLines(a),
-	}
+	d := newPageData(capital(r.Headline()), a)
+	d.Detectable = strings.TrimSpace(r.detectableText() + " " + r.seesText(Visible))
+	d.Notices, d.Note, d.Recipe = r.pageNotices(), withoutMarks(r.noteText(false)), recipeLines(a)
 	for _, f := range []string{r.runsText(), hostPlain(a)} {
 		if f != "" {
 			d.Facts = append(d.Facts, f)
@@ -136,7 +134,7 @@ func (r *Report) pageData() (pageData, error) {
 		d.Failures = append(d.Failures, pageItem{capital(lossSentence(l)) + ".", tail})
 	}
 	for _, e := range a.Ledger {
-		p := pageAttempt{Attempt: e.Attempt, Runs: Visible(e.Runs), Headline: Visible(e.Headline)}
+		p := pageAttempt{Attempt: e.Attempt, URL: e.Page, Runs: Visible(e.Runs), Headline: Visible(e.Headline)}
 		if !e.Finished.IsZero() {
 			p.Finished = e.Finished.UTC().Format("2006-01-02 15:04 UTC")
 		}
@@ -146,6 +144,15 @@ func (r *Report) pageData() (pageData, error) {
 		d.Machine = append(d.Machine, pageItem{f.Name, Visible(f.Text)})
 	}
 	return d, r.pagePictures(&d)
+}
+
+func newPageData(headline string, a About) pageData {
+	return pageData{
+		Style:    template.CSS(pageStyle), // ours
+		Headline: headline,
+		Base:     newPageSide(a, a.Base.SHA, a.Base.Ref),
+		Head:     newPageSide(a, a.Head.SHA, a.Head.Ref),
+	}
 }
 
 func newPageSide(a About, sha, ref string) *pageSide {
@@ -226,6 +233,7 @@ func (r *Report) pagePictures(d *pageData) error {
 	if err != nil {
 		return err
 	}
+	d.ForestNote = r.forestNote()
 	left := 0
 	for _, row := range r.Rows {
 		switch {
@@ -251,6 +259,15 @@ func (r *Report) pagePictures(d *pageData) error {
 		d.StripsLeft = fmt.Sprintf("The first %d benchmarks are drawn, %d are not.", stripRows, left)
 	}
 	return nil
+}
+
+// forestNote says how to read the forest plot.
+func (r *Report) forestNote() string {
+	text := fmt.Sprintf("A dot is what was measured, its bar what the data leave possible; the band is ±%s.", exactPercent(r.Design.Margin))
+	if r.Design.Attempt > 1 {
+		text += " The dot is this run alone and the bar all attempts together: a dot that is hollow (○) lies outside of what they leave possible together."
+	}
+	return text
 }
 
 // newPagePicture draws a picture for light and for dark pages.

@@ -178,6 +178,7 @@ func strip(row *Row, t theme) *picturePlot {
 		margin = 1
 	}
 	p.X.Min, p.X.Max = lo-margin, hi+margin
+	p.X.Tick.Marker = shortTicks{}
 	p.Y.Min, p.Y.Max = -.5, 1.5
 	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 1, Label: "old"}, {Value: 0, Label: "new"}}
 	p.Add(s)
