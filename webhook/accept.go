@@ -77,7 +77,8 @@ type Acceptor struct {
 // tells of the pull request's head, which GitHub may deliver later.
 const unknownHeadPatience = 10 * time.Second
 
-// Handle acts on one event. An error means that the event should come again.
+// Handle acts on one event. An error means that the event should come again,
+// but queue.ErrGiveUp, that it would fail alike.
 func (a *Acceptor) Handle(ctx context.Context, e job.Event) error {
 	own, err := a.ignores(ctx, e.Sender)
 	if err != nil {
@@ -101,8 +102,7 @@ func (a *Acceptor) Handle(ctx context.Context, e job.Event) error {
 	if again(err) {
 		return err
 	}
-	log.Warn("event given up", "err", err)
-	return nil
+	return fmt.Errorf("%w: %w", queue.ErrGiveUp, err)
 }
 
 // again tells whether an error may go away by itself. Errors that are not the

@@ -79,7 +79,7 @@ func (in *Intake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind := eventName(r.Header.Get("X-GitHub-Event"))
 	status, outcome, say := in.take(w, r, kind)
 	if in.Observe != nil {
-		in.Observe(knownEvent(kind), outcome)
+		in.Observe(KnownEvent(kind), outcome)
 	}
 	if status >= 400 {
 		in.log.Warn("delivery refused", "event", kind, "delivery", deliveryID(r), "status", status, "why", say)
@@ -221,8 +221,9 @@ func deliveryID(r *http.Request) string {
 	return id
 }
 
-// knownEvent bounds the names that a metric can get from anybody's requests.
-func knownEvent(kind string) string {
+// KnownEvent bounds the names that a metric can get from anybody's requests: an
+// event that this program does not know is "other".
+func KnownEvent(kind string) string {
 	if _, ok := actions[kind]; ok || kind == "ping" {
 		return kind
 	}

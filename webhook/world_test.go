@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -158,7 +159,7 @@ func (w *world) start() {
 	go func() {
 		done <- store.ConsumeEvents(ctx, func(ctx context.Context, e job.Event) error {
 			err := a.Handle(ctx, e)
-			if err == nil {
+			if err == nil || errors.Is(err, queue.ErrGiveUp) {
 				w.count(e.Delivery, -1)
 			}
 			return err

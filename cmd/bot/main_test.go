@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 
 // process is a running `bot`, the leader of a group of its own.
 type process struct {
-	t    *testing.T
+	t    testing.TB
 	cmd  *exec.Cmd
 	log  string // file of its standard error
 	out  lockedBuffer
@@ -61,7 +61,7 @@ func (l *lockedBuffer) String() string {
 
 // command is a `bot` that is not started yet. It sees nothing of the tests'
 // environment.
-func command(t *testing.T, dir string, args ...string) *exec.Cmd {
+func command(t testing.TB, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -80,7 +80,7 @@ func command(t *testing.T, dir string, args ...string) *exec.Cmd {
 
 // start starts a `bot` whose folder is dir. It is stopped with the test, and
 // its log shown if the test failed.
-func start(t *testing.T, dir string, args ...string) *process {
+func start(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	f, err := os.CreateTemp(dir, args[0]+"-*.log")
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *process) says(words string) {
 }
 
 // eventually waits; the limit is against hanging, and no test depends on it.
-func eventually(t *testing.T, what string, true func() bool) {
+func eventually(t testing.TB, what string, true func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(2 * time.Minute); !true(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(limit) {

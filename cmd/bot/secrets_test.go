@@ -144,7 +144,7 @@ func (w *world) metrics() string {
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	w.ok(err)
-	if !strings.Contains(string(data), "prbench_deliveries_total") {
+	if !strings.Contains(string(data), "prbench_jobs") {
 		w.t.Errorf("metrics: %s", data)
 	}
 	return string(data)

@@ -33,6 +33,7 @@ type server struct {
 	handler  http.Handler
 	listener net.Listener
 	publish  *publish.Publisher
+	metrics  *metrics
 	sweep    time.Duration // between two looks for lost deliveries; 0: the usual
 }
 
@@ -55,14 +56,16 @@ func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	if s.queue, err = openQueue(ctx, cfg, p, log); err != nil {
+	s.metrics = newMetrics(cfg.Pools)
+	m := s.metrics
+	if s.queue, err = openQueue(ctx, cfg, p, log, m.eventHandled); err != nil {
 		return nil, err
 	}
 	if s.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
 		s.queue.Close()
 		return nil, fmt.Errorf("listen for webhooks: %w", err)
 	}
-	m := newMetrics(s.queue)
+	m.of(s.queue, s.forge)
 	s.acceptor = &webhook.Acceptor{Hub: func(id int64) webhook.Hub { return s.forge.Installation(id) }, Store: s.queue,
 		Pools: cfg.Pools, Self: s.forge.Self, TrustedBots: cfg.TrustedBots, Log: log, Now: time.Now}
 	s.publish = &publish.Publisher{Hub: func(id int64) publish.Hub { return s.forge.Installation(id) }, Store: s.queue,
@@ -109,8 +112,9 @@ func limitsOf(cfg *config.Serve) func(pool string) queue.Limits {
 	}
 }
 
-func openQueue(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger) (*queue.Queue, error) {
+func openQueue(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger, handled func(kind, outcome string)) (*queue.Queue, error) {
 	o := stateOptions(cfg, p, log)
+	o.ObserveEvent = handled
 	o.Listen, o.Websocket = cfg.State.Listen, cfg.State.NATS == ""
 	if cfg.State.TLSCert != "" {
 		pair, err := tls.LoadX509KeyPair(cfg.State.TLSCert, cfg.State.TLSKey)
@@ -171,6 +175,7 @@ func (s *server) run(ctx context.Context) error {
 		return s.queue.ServeRunners(ctx, queue.Desk{Token: s.cloneToken, Revoke: s.revoke})
 	})
 	part("publish", s.publish.Run)
+	part("count", func(ctx context.Context) error { return s.metrics.tally.run(ctx, s.queue) })
 	part("learn the open pull requests", s.seeOpenPulls)
 	part("ask for lost deliveries again", s.sweepDeliveries)
 	s.log.Info("serving", "webhooks", s.address()+"/webhook", "runners", s.queue.RunnerURL(), "github", s.cfg.GitHub.URL)
@@ -215,7 +220,11 @@ func (s *server) seeOpenPulls(ctx context.Context) error {
 	seen := map[int64]bool{}
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
 		err := s.seeOnce(ctx, seen)
-		if err == nil || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			s.log.Info("open pull requests read", "installations", len(seen))
 			return nil
 		}
 		s.log.Warn("open pull requests not read yet", "err", err, "again_in", wait.String())

@@ -42,7 +42,7 @@ echo "BenchmarkScan 1000 $((30000 + noise)) ns/op"
 // the folder in which the product's processes run.
 type world struct {
 	*forgetest.Server
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	app   *forgetest.App
 	repo  *forgetest.Repo
@@ -60,7 +60,7 @@ type worldSpec struct {
 	flags      []string // of serve
 }
 
-func newWorld(t *testing.T, s worldSpec) *world {
+func newWorld(t testing.TB, s worldSpec) *world {
 	t.Helper()
 	base, head := cheap()
 	for name, text := range s.base {
@@ -103,7 +103,7 @@ func newWorld(t *testing.T, s worldSpec) *world {
 }
 
 // passable lets the account that benchmarks run as pass through to their trees.
-func passable(t *testing.T, dir string) {
+func passable(t testing.TB, dir string) {
 	t.Helper()
 	for ; dir != os.TempDir() && len(dir) > 1; dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o711); err != nil {
@@ -134,7 +134,7 @@ func (w *world) read(name string) string {
 // freeAddress is a loopback address that the system has given and taken back.
 // It is needed twice, since a restarted serve must be where it was; on an address
 // of its own, no outgoing connection of another test can take the port meanwhile.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.N(250), rand.N(250), 1+rand.N(250)))
 	if err != nil {

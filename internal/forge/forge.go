@@ -218,13 +218,14 @@ func (f *Forge) Installation(id int64) *Client {
 // client wraps an authenticating transport with what every client has: the
 // guard that keeps tokens on the forge's host, and the pacing.
 func (f *Forge) client(auth http.RoundTripper) *Client {
+	pace := &pacer{clock: f.clock, gap: f.pace}
 	return &Client{
 		forge: f,
 		http: &http.Client{
-			Transport:     &hostGuard{base: f.base, next: auth},
+			Transport:     &hostGuard{base: f.base, next: auth, answered: pace.told},
 			CheckRedirect: f.checkRedirect,
 		},
-		pace: &pacer{clock: f.clock, gap: f.pace},
+		pace: pace,
 	}
 }
 

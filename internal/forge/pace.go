@@ -57,6 +57,7 @@ type pacer struct {
 	turns   []time.Time // of the last hour's mutations, oldest first
 	blocked time.Time   // no request before this
 	kind    Kind        // the limit that blocks
+	budget  Budget      // as the last answer said
 }
 
 // turn is when a mutation may leave, not before now; the caller holds mu.

@@ -26,8 +26,9 @@ const errForeignHost refusal = "the request would leave the configured forge"
 // standard client's own rule is not enough here: it drops the header, and the
 // transport would add it again.
 type hostGuard struct {
-	base *url.URL
-	next http.RoundTripper
+	base     *url.URL
+	next     http.RoundTripper
+	answered func(http.Header) // is told of each answer's headers
 }
 
 func (g *hostGuard) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -37,7 +38,11 @@ func (g *hostGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, errForeignHost
 	}
-	return g.next.RoundTrip(req)
+	resp, err := g.next.RoundTrip(req)
+	if err == nil {
+		g.answered(resp.Header)
+	}
+	return resp, err
 }
 
 func within(base, u *url.URL) bool {

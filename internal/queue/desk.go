@@ -170,6 +170,7 @@ func (d *desk) answer(ctx context.Context, key, what string, data []byte) (a ans
 	if err != nil {
 		return d.fault(what, r, err)
 	}
+	d.q.heard.Store(key, d.q.now())
 	switch what {
 	case askClaim:
 		return d.claim(ctx, who, r)

@@ -58,23 +58,41 @@ func storeError(err error) error {
 
 // Events are handled in this many lanes. A pull request has its lane, so that
 // its events are handled in the order in which they came, and a slow one holds
-// up few others. The server hands out no more than maxEvents at a time, and a
-// lane holds as many: an event is never left where nobody tells the server that
-// it is still in work.
+// up few others. No more than maxEvents are in hand at a time, and a lane holds as
+// many: an event is never left where nobody tells the server that it is still in
+// work. Those that wait for their next try are not in hand: maxWaiting of them,
+// which is more than come in a day, hold up no other.
 const (
 	eventLanes = 8
 	maxEvents  = 512
+	maxWaiting = 100_000
 	ackWait    = 15 * time.Second
 )
 
 // eventBackoff is the pause before the second, third, … handing of an event.
 // The last one stays.
-var eventBackoff = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour}
+var eventBackoff = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute}
+
+// waitAfter is the pause after the n-th handing of an event, from 1.
+func waitAfter(n int) time.Duration { return eventBackoff[min(n, len(eventBackoff))-1] }
+
+// failuresIn is how often the pauses let an event of this age have failed.
+func failuresIn(age time.Duration) (n int) {
+	for age >= waitAfter(n+1) {
+		n++
+		age -= waitAfter(n)
+	}
+	return n
+}
+
+// ErrGiveUp in the error of an event's handler says that another try would fail
+// alike: the event is given up at once.
+var ErrGiveUp = errors.New("given up")
 
 // ConsumeEvents hands each event to handle until ctx is done, then returns nil
 // once the handlers have returned. An event is done with when handle returns
-// nil; else, or when the process dies, it comes again, later each time, at most
-// Options.EventTries times. Several serves share the events. The context of a
+// nil; else, or when the process dies, it comes again, later each time, until it
+// is Options.EventAge old. Several serves share the events. The context of a
 // handler ends with ctx.
 func (q *Queue) ConsumeEvents(ctx context.Context, handle func(context.Context, job.Event) error) error {
 	c, err := q.hooks.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
@@ -83,7 +101,7 @@ func (q *Queue) ConsumeEvents(ctx context.Context, handle func(context.Context, 
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       ackWait,
-		MaxAckPending: maxEvents,
+		MaxAckPending: maxWaiting,
 	})
 	if ctx.Err() != nil {
 		return nil
@@ -91,7 +109,7 @@ func (q *Queue) ConsumeEvents(ctx context.Context, handle func(context.Context, 
 	if err != nil {
 		return fmt.Errorf("consume events: %w", err)
 	}
-	held := heldEvents{msgs: map[jetstream.Msg]bool{}}
+	held := heldEvents{msgs: map[jetstream.Msg]bool{}, freed: make(chan struct{}, 1)}
 	working, worked := context.WithCancel(context.Background())
 	var lanes [eventLanes]chan jetstream.Msg
 	var handlers, keeper sync.WaitGroup
@@ -106,7 +124,7 @@ func (q *Queue) ConsumeEvents(ctx context.Context, handle func(context.Context, 
 	}
 	keeper.Go(func() { held.keep(working) })
 	for ctx.Err() == nil {
-		if err := q.pullEvents(ctx, c, &lanes, &held); err != nil && ctx.Err() == nil {
+		if err := pullEvents(ctx, c, &lanes, &held); err != nil && ctx.Err() == nil {
 			q.log.Warn("events are not coming", "error", err)
 			_ = pause(ctx, time.Second)
 		}
@@ -120,33 +138,48 @@ func (q *Queue) ConsumeEvents(ctx context.Context, handle func(context.Context, 
 	return nil
 }
 
-func (q *Queue) pullEvents(ctx context.Context, c jetstream.Consumer, lanes *[eventLanes]chan jetstream.Msg, held *heldEvents) error {
-	it, err := c.Messages(jetstream.PullMaxMessages(maxEvents))
+// pullEvents asks once for as many events as there is room for.
+func pullEvents(ctx context.Context, c jetstream.Consumer, lanes *[eventLanes]chan jetstream.Msg, held *heldEvents) error {
+	room := held.room(ctx)
+	if room == 0 {
+		return nil // ctx is done
+	}
+	batch, err := c.Fetch(room, jetstream.FetchContext(ctx))
 	if err != nil {
 		return fmt.Errorf("pull events: %w", err)
 	}
-	defer it.Stop()
-	for {
-		m, err := it.Next(jetstream.NextContext(ctx))
-		if errors.Is(err, jetstream.ErrNoHeartbeat) {
-			continue // the server is away; the iterator asks again
-		}
-		if err != nil {
-			return fmt.Errorf("pull events: %w", err)
-		}
+	for m := range batch.Messages() {
 		held.add(m)
-		select {
-		case lanes[laneOf(m.Data())] <- m:
-		case <-ctx.Done():
-			return nil
-		}
+		lanes[laneOf(m.Data())] <- m // there is room
 	}
+	if err := batch.Error(); err != nil && !errors.Is(err, jetstream.ErrNoHeartbeat) {
+		return fmt.Errorf("pull events: %w", err)
+	}
+	return nil // where the server is away, it is asked again
 }
 
 // heldEvents are those that wait in a lane or are being handled.
 type heldEvents struct {
-	mu   sync.Mutex
-	msgs map[jetstream.Msg]bool
+	mu    sync.Mutex
+	msgs  map[jetstream.Msg]bool
+	freed chan struct{} // rung when one is dropped
+}
+
+// room waits until more events may be taken, and says how many; 0 when ctx is done.
+func (h *heldEvents) room(ctx context.Context) int {
+	for ctx.Err() == nil {
+		h.mu.Lock()
+		free := maxEvents - len(h.msgs)
+		h.mu.Unlock()
+		if free > 0 {
+			return free
+		}
+		select {
+		case <-h.freed:
+		case <-ctx.Done():
+		}
+	}
+	return 0
 }
 
 func (h *heldEvents) add(m jetstream.Msg) {
@@ -159,6 +192,10 @@ func (h *heldEvents) drop(m jetstream.Msg) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.msgs, m)
+	select {
+	case h.freed <- struct{}{}:
+	default:
+	}
 }
 
 // keep tells the server time and again that the held events are in work.
@@ -197,31 +234,72 @@ func (q *Queue) handleEvent(ctx context.Context, m jetstream.Msg, handle func(co
 	var ev job.Event
 	if err := json.Unmarshal(m.Data(), &ev); err != nil {
 		q.log.Error("an event cannot be read and is given up", "sequence", meta.Sequence.Stream, "error", err)
-		_ = m.Term()
+		q.endEvent(m, "", EventGivenUp)
 		return
 	}
 	log := q.log.With("delivery", ev.Delivery, "kind", ev.Kind, "try", tries)
-	// One more than its tries: the event took the process down with it each time.
-	if tries > q.opts.EventTries {
+	age := q.now().Sub(meta.Timestamp)
+	// More often than failures explain: the event took the process down with it.
+	if tries > failuresIn(age)+q.opts.EventTries {
 		log.Error("an event is given up: no handling of it has ended")
-		_ = m.Term()
+		q.endEvent(m, ev.Kind, EventGivenUp)
 		return
 	}
 	switch err := callHandler(ctx, ev, handle); {
 	case err == nil:
+		q.observeEvent(ev.Kind, EventHandled)
 		if err := m.DoubleAck(ctx); err != nil {
 			log.Warn("an event may come again: its acknowledgement failed", "error", err)
 		}
 	case ctx.Err() != nil:
 		_ = m.Nak()
-	case tries >= q.opts.EventTries:
-		log.Error("an event is given up", "error", err)
-		_ = m.Term()
+	case errors.Is(err, ErrGiveUp):
+		log.Warn("an event is given up", "error", err)
+		q.endEvent(m, ev.Kind, EventGivenUp)
 	default:
-		wait := eventBackoff[min(tries, len(eventBackoff))-1]
-		log.Warn("an event could not be handled and will come again", "in", wait, "error", err)
+		wait := waitAfter(tries)
+		// Told now, and not when the stream has forgotten the event.
+		if age = q.now().Sub(meta.Timestamp); age+wait > min(q.opts.EventAge, q.opts.DuplicateWindow) {
+			log.Error("an event is given up: it is too old for another try", "received", ev.Received, "error", err)
+			q.endEvent(m, ev.Kind, EventGivenUp)
+			return
+		}
+		log.Warn("an event could not be handled and will come again", "in", wait.String(), "error", err)
+		q.observeEvent(ev.Kind, EventRetried)
 		_ = m.NakWithDelay(wait)
 	}
+}
+
+// What becomes of one handing of an event.
+const (
+	EventHandled = "handled"
+	EventRetried = "retried"
+	EventGivenUp = "given-up"
+)
+
+func (q *Queue) endEvent(m jetstream.Msg, kind, outcome string) {
+	q.observeEvent(kind, outcome)
+	_ = m.Term() // where it fails, the event comes and is given up again
+}
+
+func (q *Queue) observeEvent(kind, outcome string) {
+	if q.opts.ObserveEvent != nil {
+		q.opts.ObserveEvent(kind, outcome)
+	}
+}
+
+// EventsLeft is how many events wait to be handled, those that failed and will
+// come again included.
+func (q *Queue) EventsLeft(ctx context.Context) (int, error) {
+	c, err := q.hooks.Consumer(ctx, eventConsumer)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count the events: %w", err)
+	}
+	info := c.CachedInfo()
+	return int(info.NumPending) + info.NumAckPending, nil
 }
 
 // callHandler turns a panic into an error, so that one bad event does not stop

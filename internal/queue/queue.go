@@ -82,9 +82,15 @@ type Options struct {
 	Lease time.Duration
 	// LeadLease is how long a dead leader's place is kept (default 15 s).
 	LeadLease time.Duration
-	// EventTries is how often an event is handed to its handler before it is
-	// given up (default 8).
+	// EventAge is how old an event whose handling fails may become before it is
+	// given up (default 24 h; DuplicateWindow where that is shorter).
+	EventAge time.Duration
+	// EventTries is how often an event may be handed out without any end of its
+	// handling, because the process died of it, say (default 20).
 	EventTries int
+	// ObserveEvent, where set, is told what became of each handing of an event:
+	// EventHandled, EventRetried or EventGivenUp. kind is "" where it cannot be read.
+	ObserveEvent func(kind, outcome string)
 	// Limits gives the running limits of a pool; nil or zero values: no limit.
 	Limits func(pool string) Limits
 	// Now is the clock of what is written (default time.Now).
@@ -116,6 +122,8 @@ type Queue struct {
 	calibration jetstream.KeyValue
 	accepts     jetstream.KeyValue
 
+	heard sync.Map // by runner's key: the time.Time of its last request
+
 	users   *userKeeper // of the embedded server
 	closing sync.Once
 	stop    context.CancelFunc // ends what Open started
@@ -130,13 +138,14 @@ func (o Options) withDefaults() Options {
 	}
 	def(&o.DuplicateWindow, 72*time.Hour)
 	def(&o.Retention, 90*24*time.Hour)
+	def(&o.EventAge, 24*time.Hour)
 	def(&o.Lease, 12*time.Minute)
 	def(&o.LeadLease, 15*time.Second)
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 8 << 30
 	}
 	if o.EventTries <= 0 {
-		o.EventTries = 8
+		o.EventTries = 20
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

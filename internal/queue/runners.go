@@ -107,6 +107,17 @@ func (q *Queue) Runners(ctx context.Context) ([]Runner, error) {
 	return rs, nil
 }
 
+// LastHeard tells when the runner with this key last asked this serve for
+// something; ok is false when it never did. A runner that waits for a job asks
+// every few seconds. Where several serves share a store, each hears a part.
+func (q *Queue) LastHeard(key string) (at time.Time, ok bool) {
+	v, ok := q.heard.Load(key)
+	if !ok {
+		return time.Time{}, false
+	}
+	return v.(time.Time), true
+}
+
 // runner is the enrolled runner with this key, or ErrNotFound. It is asked for
 // at every request, so that a revoked runner is refused at once.
 func (q *Queue) runner(ctx context.Context, key string) (Runner, error) {

@@ -165,6 +165,7 @@ func (p *Publisher) check(ctx context.Context, hub Hub, repo forge.Repo, j job.J
 	}
 	if err != nil {
 		shown.Problem = err.Error()
+		p.observe("given-up")
 		p.Log.Warn("check run given up", "job", string(j.ID), "err", err)
 	}
 	return nil
@@ -269,6 +270,7 @@ func (p *Publisher) comment(ctx context.Context, hub Hub, repo forge.Repo, j job
 		return nil
 	case permanent(err):
 		shown.Problem = err.Error()
+		p.observe("given-up")
 		p.Log.Warn("comment given up; the result stays on the check run", "job", string(j.ID), "err", err)
 		return nil
 	default:
