@@ -17,10 +17,11 @@ import (
 //   - HOOKS first, with what its consumer has acknowledged: the jobs of every
 //     acknowledged event are in the later snapshot of the jobs, and an event that
 //     is acknowledged in between comes again and finds its job there;
-//   - SAMPLES after the jobs: whatever a record says was measured has its samples.
+//   - SAMPLES after the jobs: whatever a record says was measured has its samples;
+//   - the records of backports after the jobs: a job that is published has its.
 //
 // The leases are left out. They say who leads now.
-var backedUp = []string{hooksStream, "KV_heads", "KV_jobs", samplesStream, "KV_runners", "KV_calibration", "KV_accepts"}
+var backedUp = []string{hooksStream, "KV_heads", "KV_jobs", samplesStream, "KV_runners", "KV_calibration", "KV_accepts", recordsStream}
 
 // BackupStep tells how far a backup or its restoring is.
 type BackupStep struct {

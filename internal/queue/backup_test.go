@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,18 +24,28 @@ type kept struct {
 	Seen    time.Time
 	Accepts []job.Accepted
 	Runners []Runner
+	Record  string
+	Samples string
 }
 
 const headSHA = "0123456789012345678901234567890123456789"
 
 func read(t testing.TB, q *Queue, runner string) (k kept) {
 	t.Helper()
-	var errs [4]error
+	var errs [6]error
 	k.Jobs, errs[0] = q.ByState(t.Context())
 	k.Runs = readRuns(t, q, runner, "1.1.1", 1)
 	k.Seen, _, errs[1] = q.Seen(t.Context(), 1, 1, headSHA)
 	k.Runners, errs[2] = q.Runners(t.Context())
 	k.Accepts, errs[3] = q.Accepts(t.Context(), 5)
+	record, err := q.Record(t.Context(), "1.1.1")
+	k.Record, errs[4] = string(record), err
+	samples, err := q.RecordSamples(t.Context(), "1.1.1")
+	if errs[5] = err; err == nil {
+		defer samples.Close()
+		b, err := io.ReadAll(samples)
+		k.Samples, errs[5] = string(b), err
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +84,8 @@ func fill(t testing.TB, q *Queue, seed string) {
 	eventually(t, "d1 is handled", func() bool { return len(got.all()) == 1 })
 	stop()
 	publish(t, q, event("d2"))
-	if err := errors.Join(q.FirstSeen(ctx, 1, 1, headSHA, noon), q.Accept(ctx, accepted("b", noon))); err != nil {
+	if err := errors.Join(q.FirstSeen(ctx, 1, 1, headSHA, noon), q.Accept(ctx, accepted("b", noon)),
+		q.PutRecord(ctx, "1.1.1", []byte(`{"line":"v1.x"}`), strings.NewReader("a line\n"))); err != nil {
 		t.Fatal(err)
 	}
 }

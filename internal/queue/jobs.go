@@ -36,7 +36,7 @@ func (e *StateError) Error() string {
 // change Wish.Key with Update.
 //
 // Attempt counts from 1 the jobs of the same two commits that were or may yet be
-// measured.
+// measured; what a backport puts on a commit is another thing than its head.
 func (q *Queue) Create(ctx context.Context, j job.Job) (_ job.Job, created bool, err error) {
 	repo, pr := j.Repository.ID, j.PR
 	if repo <= 0 || pr <= 0 || j.Wish.Key == "" {
@@ -99,7 +99,7 @@ func (q *Queue) complete(j *job.Job, serial int, present []job.Job) {
 	}
 	if j.Attempt == 0 {
 		for _, p := range present {
-			if p.Base.SHA == j.Base.SHA && p.Head.SHA == j.Head.SHA && mayShowResults(p) {
+			if p.Base.SHA == j.Base.SHA && p.Head.SHA == j.Head.SHA && (p.Backport == nil) == (j.Backport == nil) && mayShowResults(p) {
 				j.Attempt = max(j.Attempt, p.Attempt)
 			}
 		}

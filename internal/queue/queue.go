@@ -11,6 +11,8 @@
 //   - SAMPLES, a stream with one record a finished benchmark process (Runs);
 //   - the buckets heads, runners, calibration, accepts and leases (FirstSeen,
 //     Enroll, Calibrations, Accept, Lead).
+//   - the objects of records, a record and its samples a job of a backport, for
+//     good (PutRecord, Record, RecordSamples).
 //
 // Runners never touch any of it. They may publish requests on subjects that
 // begin with their own key and hear answers in their own inbox; ServeRunners
@@ -54,8 +56,9 @@ var (
 type Options struct {
 	// Dir is the embedded server's store directory; it is made if missing.
 	Dir string
-	// MaxBytes limits the whole store (default 8 GiB). Events get an eighth of
-	// it and are refused beyond; samples get half, the oldest being dropped.
+	// MaxBytes limits the whole store (default 8 GiB). Events and the
+	// records of backports get an eighth of it each and are refused beyond; samples
+	// get half, the oldest being dropped.
 	MaxBytes int64
 	// Listen is the embedded server's address for runners, "host:port", port 0
 	// for any. Empty: nothing listens, and no runner can reach this queue.
@@ -120,6 +123,7 @@ type Queue struct {
 	leases  jetstream.KeyValue
 
 	calibration jetstream.KeyValue
+	records     jetstream.ObjectStore
 	accepts     jetstream.KeyValue
 
 	heard sync.Map // by runner's key: the time.Time of its last request

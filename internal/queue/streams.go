@@ -110,6 +110,16 @@ func (q *Queue) makeStreams(ctx context.Context) (err error) {
 			return fmt.Errorf("bind bucket %s: %w", b.name, err)
 		}
 	}
+	if _, err := q.js.CreateOrUpdateStream(ctx, q.recordsConfig()); err != nil {
+		return fmt.Errorf("make stream %s: %w", recordsStream, err)
+	}
+	return q.bindRecords(ctx)
+}
+
+func (q *Queue) bindRecords(ctx context.Context) (err error) {
+	if q.records, err = q.js.ObjectStore(ctx, recordsBucket); err != nil {
+		return fmt.Errorf("bind the records: %w", err)
+	}
 	return nil
 }
 
@@ -138,5 +148,5 @@ func (q *Queue) findStreams(ctx context.Context) (err error) {
 			return fmt.Errorf("find bucket %s: %w", b.name, err)
 		}
 	}
-	return nil
+	return q.bindRecords(ctx)
 }
