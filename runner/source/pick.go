@@ -83,7 +83,7 @@ const (
 func (p *Pair) openPicking(ctx context.Context) (*picking, error) {
 	at := &picking{tree: filepath.Join(p.scratch, pickTree)}
 	at.git = git{dir: filepath.Join(p.scratch, pickGit), cwd: at.tree, env: p.git.env}
-	at.set = []string{"core.sparseCheckout=true", "core.sparseCheckoutCone=false", "core.logAllRefUpdates=false", "core.autocrlf=false",
+	at.set = []string{"core.sparseCheckout=true", "core.sparseCheckoutCone=false", "core.logAllRefUpdates=false", "core.quotePath=true",
 		"commit.gpgSign=false", "rerere.enabled=false", "merge.renames=true", "i18n.commitEncoding=UTF-8"}
 	if err := at.close(false); err != nil {
 		return nil, err
