@@ -53,8 +53,14 @@ func (l *lockedBuffer) String() string {
 
 func newWorld(t *testing.T, base, head map[string]string) *world {
 	t.Helper()
-	w := &world{t: t, log: &lockedBuffer{}}
 	r, baseSHA, headSHA := project(t, base, head)
+	return newWorldOf(t, r, baseSHA, headSHA)
+}
+
+// newWorldOf is a world whose forge has a copy of a repository.
+func newWorldOf(t *testing.T, r repo, baseSHA, headSHA string) *world {
+	t.Helper()
+	w := &world{t: t, log: &lockedBuffer{}}
 	forge := forgetest.Start(t)
 	owner := forgetest.Must(forge.AddUser("acme"))
 	w.token = forgetest.Must(forge.AddUserToken(owner.Login))
@@ -139,8 +145,14 @@ func (w *world) start(o runner.Options) (stop func()) {
 
 func (w *world) create(s job.Spec) job.Job {
 	w.t.Helper()
+	return w.createOn(s, nil)
+}
+
+// createOn makes a job, of a backport where there is one.
+func (w *world) createOn(s job.Spec, b *job.Backport) job.Job {
+	w.t.Helper()
 	s.Pool = "default"
-	j, _, err := w.q.Create(w.t.Context(), job.Job{Repository: w.repo, PR: 3, Spec: s,
+	j, _, err := w.q.Create(w.t.Context(), job.Job{Repository: w.repo, PR: 3, Spec: s, Backport: b,
 		Wish: job.Wish{Key: fmt.Sprintf("label:%p:%d", &s, time.Now().UnixNano()), Trigger: job.ByLabel, Sender: "ann", SenderID: 1},
 		Base: job.Side{SHA: w.base, Ref: "main"}, Head: job.Side{SHA: w.head, Ref: "pr"}})
 	if err != nil {
