@@ -101,11 +101,8 @@ func BackportRecipe(pr int, c job.Change, lines []string, command string) string
 	if len(c.Picks) == 0 {
 		return ""
 	}
-	first, last := c.Picks[0].SHA, c.Picks[len(c.Picks)-1].SHA
-	if since := c.Picks[0].Since; since != "" {
-		first = since
-	}
-	if !isSHA(first) || !isSHA(last) {
+	commits := commitsOf(c)
+	if commits == "" {
 		return ""
 	}
 	var named []string
@@ -116,9 +113,24 @@ func BackportRecipe(pr int, c job.Change, lines []string, command string) string
 	if pr > 0 {
 		fetch += fmt.Sprintf(" refs/pull/%d/head", pr)
 	}
-	pick := fmt.Sprintf("bot backport --repo . --commits %s^..%s --lines %s", first, last, strings.Join(named, ","))
+	pick := fmt.Sprintf("bot backport --repo . --commits %s --lines %s", commits, strings.Join(named, ","))
 	if command != "" {
 		pick += " " + command
 	}
 	return shorten(Visible(fetch+" "+strings.Join(named, " ")), 2000) + "\n" + shorten(Visible(pick), 2000)
+}
+
+// commitsOf spells a change as what `bot backport --commits` takes; empty where a
+// pick is no commit's name.
+func commitsOf(c job.Change) string {
+	first, last := c.Picks[0], c.Picks[len(c.Picks)-1]
+	switch {
+	case !isSHA(first.SHA) || !isSHA(last.SHA) || first.Since != "" && !isSHA(first.Since):
+		return ""
+	case first.Since != "":
+		return first.Since + ".." + last.SHA
+	case len(c.Picks) == 1:
+		return last.SHA
+	}
+	return first.SHA + "^.." + last.SHA
 }

@@ -45,14 +45,10 @@ func newCalibrate(s stream) *cobra.Command {
 		}
 	}
 	set.Lookup("runs").Usage = fmt.Sprintf("runs a side (default %d); adaptive ends when nothing is left to resolve", calibrate.Runs)
-	set.StringVar(&f.repo, "repo", ".", "the repository, any folder in it")
+	f.register(set)
+	set.Lookup("out").Usage = "keep the calibration in this file, as JSON"
 	set.StringVar(&f.head, "ref", "HEAD", "the commit to measure")
-	set.StringVar(&f.config, "config", "", "the configuration (default "+config.RepoPath+" in --repo)")
 	set.StringVar(&f.format, "format", "text", "text or json")
-	set.StringVar(&f.out, "out", "", "keep the calibration in this file, as JSON")
-	set.StringVar(&f.sandbox, "sandbox", "bwrap", "bwrap, or none: the commit then runs with your own rights")
-	set.StringVar(&f.user, "sandbox-user", "", "the account that root drops to, a name or UID:GID")
-	set.StringSliceVar(&f.expose, "expose", nil, "further folders that builds and benchmarks may read")
 	return cmd
 }
 
@@ -73,7 +69,7 @@ func calibrateHere(ctx context.Context, f compareFlags, flags config.JobFlags, s
 	if err != nil {
 		return err
 	}
-	box, err := localSandbox(ctx, f)
+	box, err := f.box(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,17 +17,14 @@ import (
 	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/runner"
 	"github.com/prbench/prbench/runner/measure"
-	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
 
 // compareFlags are the flags that exist on the command line only.
 type compareFlags struct {
-	repo, base, head, config string
-	baseExact                bool
-	format, out, samples     string
-	sandbox, user            string
-	expose                   []string
+	localFlags
+	base, head, samples string
+	baseExact           bool
 }
 
 func newCompare(s stream) *cobra.Command {
@@ -58,16 +52,11 @@ func newCompare(s stream) *cobra.Command {
 	set.Lookup("base").Hidden = false
 	set.Lookup("base").Value = &plainString{to: &f.base}
 	set.Lookup("base").Usage = "the ref that the head is compared with, at their merge base"
-	set.StringVar(&f.repo, "repo", ".", "the repository, any folder in it")
+	f.register(set)
 	set.StringVar(&f.head, "head", "", "the ref to judge; . is the tree as it is")
 	set.BoolVar(&f.baseExact, "base-exact", false, "compare with --base itself, not with the merge base")
-	set.StringVar(&f.config, "config", "", "the configuration (default "+config.RepoPath+" in --repo)")
 	set.StringVar(&f.format, "format", "text", "text, markdown, json or csv")
-	set.StringVar(&f.out, "out", "", "write the report to a file")
 	set.StringVar(&f.samples, "samples", "", "keep the samples in this CSV file (default: one in the folder for temporary files)")
-	set.StringVar(&f.sandbox, "sandbox", "bwrap", "bwrap, or none: both commits then run with your own rights")
-	set.StringVar(&f.user, "sandbox-user", "", "the account that root drops to, a name or UID:GID")
-	set.StringSliceVar(&f.expose, "expose", nil, "further folders that builds and benchmarks may read")
 	return cmd
 }
 
@@ -90,7 +79,7 @@ func compare(ctx context.Context, f compareFlags, flags config.JobFlags, suites 
 	if err != nil {
 		return err
 	}
-	box, err := localSandbox(ctx, f)
+	box, err := f.box(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,7 +121,7 @@ func sideText(side job.Side) string {
 }
 
 func compareSpec(ctx context.Context, f compareFlags, flags config.JobFlags, suites []string) (job.Spec, error) {
-	cfg, err := compareConfig(ctx, f)
+	cfg, err := f.repoConfig(ctx, f.base)
 	if err != nil {
 		return job.Spec{}, configError(err)
 	}
@@ -141,53 +130,6 @@ func compareSpec(ctx context.Context, f compareFlags, flags config.JobFlags, sui
 		return job.Spec{}, &exitError{exitUsage, err.Error()}
 	}
 	return spec, nil
-}
-
-// compareConfig reads the configuration that is named, else the work tree's,
-// else, of a repository that has no work tree, the base's.
-func compareConfig(ctx context.Context, f compareFlags) (*config.Repo, error) {
-	if f.config != "" {
-		return config.LoadRepo(f.config)
-	}
-	path := filepath.Join(f.repo, config.RepoPath)
-	cfg, err := config.LoadRepo(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return cfg, err
-	}
-	data, fileErr := source.File(ctx, f.repo, f.base, config.RepoPath)
-	if fileErr != nil {
-		return nil, fmt.Errorf("%w, nor in %s; --config names another file", err, f.base)
-	}
-	return config.ParseRepo(data, f.base+":"+config.RepoPath)
-}
-
-// localUser is who a root user's own comparison runs as: an account that no
-// file of the machine belongs to.
-const localUser = "63636:63636"
-
-// localKeepFree is what a comparison of one's own leaves of the disk: enough for
-// the machine to go on.
-const localKeepFree = 256 << 20
-
-func localSandbox(ctx context.Context, f compareFlags) (*sandbox.Sandbox, error) {
-	cfg := sandbox.Config{Kind: sandbox.Kind(f.sandbox), User: f.user, Expose: f.expose,
-		FileSize: config.DefaultFileSize, KeepFree: localKeepFree}
-	switch cfg.Kind {
-	case sandbox.Bubblewrap:
-		if os.Geteuid() == 0 && cfg.User == "" {
-			cfg.User = localUser
-		}
-	case sandbox.None:
-		cfg.User = ""
-	default:
-		return nil, usageError("--sandbox: want bwrap or none, got %q", f.sandbox)
-	}
-	box, err := sandbox.New(ctx, cfg)
-	var setup *sandbox.SetupError
-	if errors.As(err, &setup) {
-		return nil, fmt.Errorf("%w; or, for code that you trust, --sandbox none", setup)
-	}
-	return box, err
 }
 
 // finishedComparison is what there is to tell when the runs are over.
@@ -218,7 +160,7 @@ func (c finishedComparison) tell(ctx context.Context, s stream) error {
 	if err != nil {
 		return err
 	}
-	if err := writeReport(rep, c.write, c.out, s.out); err != nil {
+	if err := writeFile(c.out, s.out, func(w io.Writer) error { return c.write(rep, w) }); err != nil {
 		return err
 	}
 	if c.format == "text" || c.format == "csv" {

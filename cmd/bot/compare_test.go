@@ -43,7 +43,7 @@ echo "bench/scan.js n=1: $((50000 + noise)).25"
 	return dir
 }
 
-func put(t *testing.T, dir, name, text string) {
+func put(t testing.TB, dir, name, text string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -54,7 +54,7 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-func git(t *testing.T, dir string, args ...string) {
+func git(t testing.TB, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=dev", "-c", "user.email=dev@example.org"}, args...)...)
 	cmd.Dir = dir

@@ -85,7 +85,7 @@ func newRoot(s stream) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError("%v; `%s --help` shows the flags", err, cmd.CommandPath())
 	})
-	root.AddCommand(newServe(s), newRunner(s), newCompare(s), newReport(s), newPower(s), newCalibrate(s), newDemo(s), newDoctor(s), newSetup(s), newBackup(s), newRestore(s))
+	root.AddCommand(newServe(s), newRunner(s), newCompare(s), newBackport(s), newReport(s), newPower(s), newCalibrate(s), newDemo(s), newDoctor(s), newSetup(s), newBackup(s), newRestore(s))
 	return root
 }
 

@@ -34,16 +34,16 @@ func renderer(format string) (func(*report.Report, io.Writer) error, error) {
 	return write, nil
 }
 
-// writeReport writes to the file of --out, or to standard output.
-func writeReport(r *report.Report, write func(*report.Report, io.Writer) error, path string, out io.Writer) error {
+// writeFile writes to the file of --out, or to standard output.
+func writeFile(path string, out io.Writer, write func(io.Writer) error) error {
 	if path == "" {
-		return write(r, out)
+		return write(out)
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	if err := errors.Join(write(r, f), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Close()); err != nil {
 		return fmt.Errorf("write the report to %s: %w", path, err)
 	}
 	return nil

@@ -77,11 +77,21 @@ func printReport(f reportFlags, files []string, s stream) error {
 	// A report reads, judges and ends: memory for time, 123 MiB at most for a
 	// million samples.
 	debug.SetGCPercent(300)
+	if len(files) == 1 && f.input == "auto" {
+		in, record, err := openRecord(files[0], s.in)
+		if err != nil {
+			return err
+		}
+		if record != nil {
+			return writeFile(f.out, s.out, func(w io.Writer) error { return printRecord(record, f.format, w) })
+		}
+		s.in = in
+	}
 	rep, err := f.read(files, opts, s.in)
 	if err != nil {
 		return err
 	}
-	if err := writeReport(rep, write, f.out, s.out); err != nil {
+	if err := writeFile(f.out, s.out, func(w io.Writer) error { return write(rep, w) }); err != nil {
 		return err
 	}
 	warn(rep, f.format, s.err)
