@@ -190,3 +190,19 @@ func TestAPickedSideHasItsHistory(t *testing.T) {
 	}
 	(repo{t, new}).git("fsck", "--strict")
 }
+
+func TestHowFarALineHasMoved(t *testing.T) {
+	r, merge, own := mergedByCommit(t)
+	fork := r.git("merge-base", "v1.x", "pr")
+	for _, c := range []struct {
+		older, newer string
+		want         int
+	}{
+		{fork, fork, 0}, {fork, own[1], 2}, {fork, merge, 4}, {own[1], fork, -1}, {r.git("rev-parse", "main~1"), own[1], -1},
+		{strings.Repeat("0", 40), merge, -1},
+	} {
+		if got, err := source.Ahead(t.Context(), r.dir, c.older, c.newer); err != nil || got != c.want {
+			t.Errorf("from %.7s to %.7s: %d, %v, want %d", c.older, c.newer, got, err, c.want)
+		}
+	}
+}
