@@ -36,31 +36,13 @@ func newSampleFile(path string) (*sampleFile, error) {
 
 func (s *sampleFile) write(r job.Run) error {
 	s.count++
-	share := r.Wall / float64(max(1, differentNames(r.Samples)))
-	for _, sample := range r.Samples {
-		if sample.Time == 0 {
-			sample.Time = share
-		}
-		rec := benchfmt.Record{Side: r.Side, Pair: r.Pair, Position: r.Position, Suite: r.Suite, Case: r.Case, Sample: sample}
-		if err := s.csv.Write(&rec); err != nil {
-			return fmt.Errorf("keep the samples in %s: %w", s.path, err)
-		}
+	if err := s.csv.WriteRun(r); err != nil {
+		return fmt.Errorf("keep the samples in %s: %w", s.path, err)
 	}
 	if err := s.csv.Flush(); err != nil {
 		return fmt.Errorf("keep the samples in %s: %w", s.path, err)
 	}
 	return nil
-}
-
-// differentNames counts the benchmarks of a process, each once whatever the
-// number of its units. Where the tool does not tell the time that a value stands
-// for, a benchmark gets its share of the process's.
-func differentNames(samples []job.Sample) int {
-	names := map[string]bool{}
-	for _, s := range samples {
-		names[s.Name()] = true
-	}
-	return len(names)
 }
 
 func (s *sampleFile) close() error {

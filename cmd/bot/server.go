@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/report/pages"
 	"github.com/prbench/prbench/report/publish"
 	"github.com/prbench/prbench/webhook"
 )
@@ -33,6 +35,7 @@ type server struct {
 	handler  http.Handler
 	listener net.Listener
 	publish  *publish.Publisher
+	pages    *pages.Server
 	metrics  *metrics
 	sweep    time.Duration // between two looks for lost deliveries; 0: the usual
 }
@@ -65,11 +68,20 @@ func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger
 		s.queue.Close()
 		return nil, fmt.Errorf("listen for webhooks: %w", err)
 	}
+	// A port that the system gave is known only now.
+	if rest, any := strings.CutSuffix(cfg.PublicURL, ":0"); any {
+		cfg.PublicURL = fmt.Sprintf("%s:%d", rest, s.listener.Addr().(*net.TCPAddr).Port)
+	}
 	m.of(s.queue, s.forge)
 	s.acceptor = &webhook.Acceptor{Hub: func(id int64) webhook.Hub { return s.forge.Installation(id) }, Store: s.queue,
 		Pools: cfg.Pools, Self: s.forge.Self, TrustedBots: cfg.TrustedBots, Log: log, Now: time.Now}
 	s.publish = &publish.Publisher{Hub: func(id int64) publish.Hub { return s.forge.Installation(id) }, Store: s.queue,
 		Checks: s.forge.IsApp(), Log: log, Now: time.Now, ProgressEvery: p.progress, Retry: p.retry, Observe: m.published, Limits: limitsOf(cfg)}
+	if s.pages, err = s.openPages(); err != nil {
+		s.close()
+		return nil, err
+	}
+	s.publish.PageURL = s.pages.URL
 	intake, err := webhook.NewIntake([]string{cfg.GitHub.WebhookSecret.Reveal()}, s.queue.PublishEvent, log)
 	if err != nil {
 		s.close()
@@ -78,6 +90,8 @@ func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger
 	intake.Observe = m.delivered
 	mux := http.NewServeMux()
 	mux.Handle("/webhook", intake)
+	mux.Handle(pages.Root, s.pages)
+	mux.HandleFunc("GET /robots.txt", pages.Robots)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", s.ready)
 	if cfg.State.NATS == "" {
@@ -175,6 +189,7 @@ func (s *server) run(ctx context.Context) error {
 		return s.queue.ServeRunners(ctx, queue.Desk{Token: s.cloneToken, Revoke: s.revoke})
 	})
 	part("publish", s.publish.Run)
+	part("serve pages", s.pages.Run)
 	part("count", func(ctx context.Context) error { return s.metrics.tally.run(ctx, s.queue) })
 	part("learn the open pull requests", s.seeOpenPulls)
 	part("ask for lost deliveries again", s.sweepDeliveries)

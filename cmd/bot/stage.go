@@ -210,7 +210,7 @@ func (st *stage) serveConfig(app *forgetest.App) (*config.Serve, error) {
 	if err := os.WriteFile(key, app.PrivateKey, 0o600); err != nil {
 		return nil, fmt.Errorf("write the App's key: %w", err)
 	}
-	text := fmt.Sprintf("listen: 127.0.0.1:0\npublic_url: http://127.0.0.1\n"+
+	text := fmt.Sprintf("listen: 127.0.0.1:0\npublic_url: http://127.0.0.1:0\n"+
 		"github: {url: %q, app_id: %d, private_key_file: app.pem}\n"+
 		"state: {dir: state, listen: \"127.0.0.1:0\"}\n"+
 		"pools: {default: {repositories: [\"acme/*\"]}}\n", st.hub.APIURL(), app.ID)

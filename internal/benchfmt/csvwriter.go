@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/prbench/prbench/internal/job"
 )
 
 // A Writer writes samples as CSV that both a Reader (job.FormatNodeCSV) and
@@ -73,6 +75,26 @@ func (w *Writer) Write(rec *Record) error {
 	w.buf = append(appendCSV(b, rec.Case), '\n')
 	if len(w.buf) >= writeBuffer {
 		w.flush()
+	}
+	return w.err
+}
+
+// WriteRun writes the samples of one process. Where the tool does not tell the time
+// that a value stands for, each benchmark gets its share of the process's, whatever
+// the number of its units.
+func (w *Writer) WriteRun(r job.Run) error {
+	names := map[string]bool{}
+	for _, sample := range r.Samples {
+		names[sample.Name()] = true
+	}
+	share := r.Wall / float64(max(1, len(names)))
+	for _, sample := range r.Samples {
+		if sample.Time == 0 {
+			sample.Time = share
+		}
+		if err := w.Write(&Record{Side: r.Side, Pair: r.Pair, Position: r.Position, Suite: r.Suite, Case: r.Case, Sample: sample}); err != nil {
+			return err
+		}
 	}
 	return w.err
 }

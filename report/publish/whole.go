@@ -25,17 +25,17 @@ func (p *Publisher) Report(ctx context.Context, j job.Job) (*report.Report, erro
 }
 
 // Interim judges what a running job has measured so far, at its last completed
-// look; nil where there is none. A fixed number of runs has no look before its
+// look, and tells what each look found; nil where there is none. A fixed number of runs has no look before its
 // end: whoever judged it on the way would see stars that are not there.
-func (p *Publisher) Interim(ctx context.Context, j job.Job) (*report.Report, error) {
+func (p *Publisher) Interim(ctx context.Context, j job.Job) (*report.Report, []report.LookFound, error) {
 	opts := report.OptionsOf(&j)
 	if len(opts.Looks) == 0 || j.Try == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if j.Attempt > 1 {
 		before, err := p.headReports(ctx, j)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, r := range before {
 			if r.whole != nil && r.job.ID != j.ID && pairKey(r.job) == pairKey(j) {
@@ -45,13 +45,17 @@ func (p *Publisher) Interim(ctx context.Context, j job.Job) (*report.Report, err
 	}
 	data, err := p.samples(ctx, j)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := report.Analyse(data, opts)
 	if err != nil {
-		return nil, fmt.Errorf("analyse job %s so far: %w", j.ID, err)
+		return nil, nil, fmt.Errorf("analyse job %s so far: %w", j.ID, err)
 	}
-	return r, nil
+	looks, err := report.Looks(data, opts)
+	if err != nil {
+		return nil, nil, fmt.Errorf("analyse the looks of job %s: %w", j.ID, err)
+	}
+	return r, looks, nil
 }
 
 // pageURL is the address of a job's page; empty: it has none.
@@ -70,3 +74,6 @@ func (p *Publisher) pageLink(j job.Job) string {
 	}
 	return fmt.Sprintf("\n\n[How far it is](%s)\n", url)
 }
+
+// ProgressTitle says in a line how far a running job is.
+func ProgressTitle(j job.Job) string { return progressTitle(j) }

@@ -80,15 +80,15 @@ func TestARunningJobIsJudgedAtItsCompletedLooksOnly(t *testing.T) {
 		return j
 	}
 	w.pairs(l, 0, 7, 1.5)
-	r, err := p.Interim(t.Context(), running())
+	r, looks, err := p.Interim(t.Context(), running())
 	w.ok(err)
-	if r.Rows[0].Verdict != stats.NoVerdict {
+	if r.Rows[0].Verdict != stats.NoVerdict || len(looks) != 0 {
 		t.Errorf("after 7 pairs of a first look at 8: %q", r.Rows[0].Verdict)
 	}
 	w.pairs(l, 7, 10, 1.5)
-	r, err = p.Interim(t.Context(), running())
+	r, looks, err = p.Interim(t.Context(), running())
 	w.ok(err)
-	if row := r.Rows[0]; row.Verdict != stats.Regression || row.Stat.Look != 1 || row.Stat.LookReached != 8 {
+	if row := r.Rows[0]; row.Verdict != stats.Regression || row.Stat.Look != 1 || row.Stat.LookReached != 8 || len(looks) != 1 || len(looks[0].Resolved) != 1 {
 		t.Errorf("after 10 pairs: %q at look %d, at %d pairs", row.Verdict, row.Stat.Look, row.Stat.LookReached)
 	}
 }
@@ -101,7 +101,7 @@ func TestAFixedNumberOfRunsIsNotJudgedOnTheWay(t *testing.T) {
 	w.pairs(l, 0, 4, 1.5)
 	j, err := w.store.Get(t.Context(), l.Job.ID)
 	w.ok(err)
-	if r, err := w.publisher().Interim(t.Context(), j); r != nil || err != nil {
+	if r, _, err := w.publisher().Interim(t.Context(), j); r != nil || err != nil {
 		t.Errorf("4 of 5 runs are judged: %+v, %v", r, err)
 	}
 }
