@@ -148,6 +148,15 @@ func (w *world) startRunner() {
 	w.ok(w.store.Enroll(w.t.Context(), "box", "default", public))
 	w.runner, err = queue.Dial(w.t.Context(), w.store.RunnerURL(), seed, queue.DialOptions{})
 	w.ok(err)
+	// Serve may not listen yet; the limit is against hanging.
+	for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err = w.runner.Claim(w.t.Context(), queue.ClaimRequest{}); err == nil {
+			break
+		}
+		if time.Now().After(limit) {
+			w.t.Fatal(err)
+		}
+	}
 	w.t.Cleanup(func() {
 		w.runner.Close()
 		stop()
