@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"regexp"
 	"slices"
 	"time"
 
@@ -65,20 +66,26 @@ func cleanOutcome(o job.Outcome) job.Outcome {
 	return o
 }
 
-// cleanPicked bounds what a runner says of a change on a release line.
+// cleanPicked bounds what a runner says of a change on a release line. What
+// stands for an id and is none is left out.
 func cleanPicked(p job.Picked) *job.Picked {
-	p.Kind = job.PickKind(head(string(p.Kind), maxName))
+	switch p.Kind {
+	case job.PickApplies, job.PickAppliesInPart, job.PickThere, job.PickConflicts:
+	default:
+		p.Kind = ""
+	}
 	for _, s := range []*string{&p.SHA, &p.PatchID, &p.Commit} {
-		*s = head(*s, maxName)
+		if !hexID.MatchString(*s) {
+			*s = ""
+		}
 	}
-	p.Skipped = slices.Clone(p.Skipped[:min(len(p.Skipped), job.MaxPicks)])
-	for i := range p.Skipped {
-		p.Skipped[i] = head(p.Skipped[i], maxName)
-	}
+	p.Skipped = slices.DeleteFunc(slices.Clone(p.Skipped[:min(len(p.Skipped), job.MaxPicks)]), func(s string) bool { return !hexID.MatchString(s) })
 	p.Files = cleanList(p.Files)
 	p.Text = head(p.Text, maxText)
 	return &p
 }
+
+var hexID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 func cleanList(l []string) []string {
 	l = slices.Clone(l[:min(len(l), maxNotes)])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,22 @@ func TestWhatARunnerSaysOfItsProgressIsBounded(t *testing.T) {
 		if d := cmp.Diff(c.got, cleanProgress(c.said)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
+	}
+}
+
+func TestWhatARunnerSaysOfAPickIsBounded(t *testing.T) {
+	sha, long := strings.Repeat("0a", 20), strings.Repeat("x", maxText+1)
+	honest := job.Picked{Kind: job.PickAppliesInPart, SHA: sha, PatchID: sha, Skipped: []string{sha}, Files: []string{"a b"}, Text: "t", Commit: sha}
+	if d := cmp.Diff(&honest, cleanOutcome(job.Outcome{Picked: &honest}).Picked); d != "" {
+		t.Errorf("what is plausible changed (-want +got):\n%s", d)
+	}
+	evil := job.Picked{Kind: "<b>", SHA: "../../x", PatchID: "0", Commit: sha + "\n", Text: long, Files: make([]string, maxNotes+1),
+		Skipped: append(make([]string, job.MaxPicks), sha)}
+	evil.Files[0] = long
+	got := cleanOutcome(job.Outcome{Picked: &evil}).Picked
+	if got.Kind != "" || got.SHA+got.PatchID+got.Commit != "" || len(got.Skipped) != 0 || len(got.Files) != maxNotes ||
+		len(got.Text) >= len(long)+10 || len(got.Files[0]) >= len(long)+10 {
+		t.Errorf("kept %.300v", got)
 	}
 }
 

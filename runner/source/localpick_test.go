@@ -206,3 +206,38 @@ func TestHowFarALineHasMoved(t *testing.T) {
 		}
 	}
 }
+
+func TestAPartialCloneIsToldHowToHaveAllFiles(t *testing.T) {
+	r := lined(t, map[string]string{"a.txt": "1\n2\n3\n4\n5\n6\n"})
+	sha := r.on("main", "change", map[string]string{"a.txt": "1\n2\n3\n4\n5\n7\n"})
+	r.on("v1.x", "line", map[string]string{"a.txt": "0\n2\n3\n4\n5\n6\n"})
+	r.git("config", "uploadpack.allowFilter", "true")
+	clone := repo{t, filepath.Join(t.TempDir(), "clone")}
+	r.git("clone", "-q", "--no-checkout", "--filter=blob:none", "file://"+r.dir, clone.dir)
+	tip := job.Side{SHA: r.git("rev-parse", "v1.x"), Ref: "v1.x"}
+	change := job.Change{Picks: []job.Pick{one(sha)}}
+	_, err := source.Repick(t.Context(), clone.dir, change, tip)
+	var refused *source.Refused
+	if !errors.As(err, &refused) || refused.Kind != source.Gone || !strings.Contains(err.Error(), "git fetch --refetch --no-filter") {
+		t.Errorf("got %v", err)
+	}
+	clone.git("fetch", "-q", "--refetch", "--no-filter")
+	if picked, err := source.Repick(t.Context(), clone.dir, change, tip); err != nil || picked.Kind != job.PickApplies {
+		t.Errorf("%+v, %v", picked, err)
+	}
+}
+
+func TestAConflictSaysThatTheLineHasTheCommitInItsHistory(t *testing.T) {
+	r := lined(t, map[string]string{"a.txt": "1\n"})
+	sha := r.on("main", "change", map[string]string{"a.txt": "2\n"})
+	r.git("branch", "v2.x")
+	r.on("v2.x", "changed again", map[string]string{"a.txt": "3\n"})
+	picked := conflicts(t, r, "v2.x", sha, []string{"a.txt"}, one(sha))
+	if !strings.HasSuffix(picked.Text, "(the history of the line holds this commit)") {
+		t.Errorf("%s", picked.Text)
+	}
+	r.on("v1.x", "another", map[string]string{"a.txt": "3\n"})
+	if picked := conflicts(t, r, "v1.x", sha, []string{"a.txt"}, one(sha)); strings.Contains(picked.Text, "history") {
+		t.Errorf("%s", picked.Text)
+	}
+}

@@ -50,6 +50,12 @@ func (p *Pair) Pick(ctx context.Context, c job.Change) (job.Picked, error) {
 		return job.Picked{}, err
 	}
 	picked, err := at.all(ctx, c.Picks)
+	if err != nil {
+		err = p.partial(ctx, err)
+	}
+	if picked.Kind == job.PickConflicts && p.leadsTo(ctx, picked.Commit, p.Old.SHA) {
+		picked.Text += "\n(the history of the line holds this commit)"
+	}
 	if closeErr := at.close(err == nil && picked.SHA != ""); err == nil {
 		err = closeErr
 	}
@@ -60,6 +66,26 @@ func (p *Pair) Pick(ctx context.Context, c job.Change) (job.Picked, error) {
 		p.New, p.picked = Commit{SHA: picked.SHA, Ref: job.New.WordOn(p.Old.Ref), tree: picked.SHA}, true
 	}
 	return picked, nil
+}
+
+// leadsTo tells whether what is here of the history shows that a commit is an
+// ancestor of another.
+func (p *Pair) leadsTo(ctx context.Context, commit, to string) bool {
+	_, err := p.git.run(ctx, "merge-base", "--is-ancestor", commit, to)
+	return err == nil
+}
+
+// partial says what to do where a pick failed in a clone that lacks files: they
+// are fetched by nothing that works on the clone's objects alone.
+func (p *Pair) partial(ctx context.Context, cause error) error {
+	var failed *gitError
+	if !p.git.own || !errors.As(cause, &failed) {
+		return cause
+	}
+	if out, err := p.git.line(ctx, "config", "--get-regexp", `^(remote\..*\.promisor|extensions\.partialclone)$`); err != nil || out == "" {
+		return cause
+	}
+	return refuse(Gone, job.New, "", "the change cannot be picked in a partial clone (%v); to have all files: git fetch --refetch --no-filter", cause)
 }
 
 // picking is a repository of our own whose HEAD goes from a line's tip to the
@@ -135,15 +161,11 @@ func (at *picking) move(ctx context.Context, sha string) error {
 
 // look reads where HEAD is.
 func (at *picking) look(ctx context.Context) error {
-	out, err := at.line(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+	out, err := at.line(ctx, "rev-parse", "HEAD^{commit}", "HEAD^{tree}")
 	if err != nil {
 		return fmt.Errorf("look at what was picked: %w", err)
 	}
-	tree, err := at.line(ctx, "rev-parse", "--verify", "HEAD^{tree}")
-	if err != nil {
-		return fmt.Errorf("look at what was picked: %w", err)
-	}
-	at.head = commitTree{out, tree}
+	at.head.commit, at.head.tree, _ = strings.Cut(out, "\n")
 	return nil
 }
 

@@ -154,6 +154,12 @@ func (g git) parents(ctx context.Context, commits []string) (map[string][]string
 	if err != nil {
 		return nil, fmt.Errorf("read the commits of a change: %w", err)
 	}
+	return parseBatch(out)
+}
+
+// parseBatch reads what cat-file --batch prints: for each object a line
+// "id type size" and its bytes, or a line that says that it is missing.
+func parseBatch(out []byte) (map[string][]string, error) {
 	parents := map[string][]string{}
 	for len(out) > 0 {
 		head, rest, ok := bytes.Cut(out, []byte("\n"))
