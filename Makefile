@@ -27,6 +27,12 @@ lint: need-lint ## formatting, vet, staticcheck, deployment files, a short run o
 fuzz: ## run every fuzz target for FUZZTIME (4000x, or a time such as 10m)
 	@.ci/fuzz $(FUZZTIME)
 
+SOAK ?= 1h
+.PHONY: soak
+soak: need-demo ## serve and a runner busy with short jobs for SOAK, with what they hold each minute
+	go vet -tags soak ./cmd/bot
+	go test -tags soak -count=1 -v -timeout 0 -run '^TestSoak$$' ./cmd/bot -args -soak $(SOAK)
+
 bench: ## the benchmarks behind every speed and memory figure
 	go test -run '^$$' -bench . -benchmem ./...
 
