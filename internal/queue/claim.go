@@ -36,7 +36,7 @@ func (d *desk) claim(ctx context.Context, who Runner, r request) answer {
 		case err != nil:
 			return d.fault(askClaim, r, err)
 		case ok:
-			return answer{Job: &j, LeaseMS: j.LeaseEnd.Sub(d.q.now()).Milliseconds()}
+			return answer{Job: &j, LeaseMS: j.LeaseEnd.Sub(j.Started).Milliseconds()}
 		}
 		select {
 		case <-wait.C:

@@ -406,7 +406,7 @@ func TestARunnerLearnsOfACancelWithItsBeat(t *testing.T) {
 }
 
 func TestTheIndexPassesOverWhatIsOlder(t *testing.T) {
-	x := newIndex()
+	x := newIndex(newClock().leases())
 	j := wish(1, 1, "k")
 	j.ID, j.State, j.Try = "1.1.1", job.Running, 1
 	x.apply(j, 5)
@@ -430,7 +430,7 @@ func TestTheIndexPassesOverWhatIsOlder(t *testing.T) {
 	other.ID = "1.2.1"
 	// Claimed before ours: ours is one too many. Claimed after: the other is.
 	for claimed, want := range map[uint64]bool{6: true, 9: false} {
-		y := newIndex()
+		y := newIndex(newClock().leases())
 		y.apply(j, 8)
 		y.apply(other, claimed)
 		if got := y.overrun(j, 8, Limits{PerPerson: 1}); got != want {

@@ -47,7 +47,7 @@ type desk struct {
 }
 
 func newDesk(q *Queue, f Desk) *desk {
-	return &desk{Desk: f, q: q, index: newIndex(), most: mostSamples, kept: map[lent]quota{}, open: map[string]int{},
+	return &desk{Desk: f, q: q, index: newIndex(leaseClock{elapsed: q.opts.Elapsed, now: q.now, lease: q.opts.Lease}), most: mostSamples, kept: map[lent]quota{}, open: map[string]int{},
 		waiting: map[string]*waiter{}, tokens: map[lent][]Token{}}
 }
 
@@ -74,6 +74,7 @@ func (d *desk) serve(ctx context.Context) error {
 		}
 		d.index.watched(c)
 	}
+	d.index.caughtUp()
 	d.wg.Go(func() {
 		for c := range changes {
 			d.index.watched(c)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prbench/prbench/internal/job"
 )
@@ -18,6 +19,7 @@ type index struct {
 	applied uint64           // all revisions up to this one are in
 	stepped chan struct{}    // closed when applied moves
 	opened  chan struct{}    // closed when a job may have become one to hand out
+	leases  leaseClock
 }
 
 type indexed struct {
@@ -25,11 +27,13 @@ type indexed struct {
 	revision uint64
 	// claimed is the revision at which the present try was handed out.
 	claimed uint64
+	// ends is when the present lease ends, by the lease clock's elapsed time.
+	ends time.Duration
 }
 
-func newIndex() *index {
+func newIndex(leases leaseClock) *index {
 	return &index{jobs: map[job.ID]*indexed{}, served: map[int64]uint64{},
-		stepped: make(chan struct{}), opened: make(chan struct{})}
+		stepped: make(chan struct{}), opened: make(chan struct{}), leases: leases}
 }
 
 // apply takes a record in. One that is older than what is known is passed over:
@@ -38,6 +42,14 @@ func (x *index) apply(j job.Job, revision uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.put(j, revision)
+}
+
+// caughtUp says that all that was there has been taken in, and what comes now
+// is what changes.
+func (x *index) caughtUp() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.leases.told = true
 }
 
 // watched takes in what the watch tells, in the order of the revisions.
@@ -73,6 +85,11 @@ func (x *index) put(j job.Job, revision uint64) {
 			e.claimed = old.claimed
 		} else {
 			e.claimed = revision
+		}
+		if was == job.Running && sameLease(old.job, j) {
+			e.ends = old.ends
+		} else {
+			e.ends = x.leases.end(j)
 		}
 		x.served[j.Repository.ID] = max(x.served[j.Repository.ID], e.claimed)
 	}
@@ -150,6 +167,21 @@ func (x *index) overrun(j job.Job, revision uint64, limits Limits) bool {
 }
 
 func reaches(n, limit int) bool { return limit > 0 && n >= limit }
+
+// expired gives the running jobs whose lease has ended, oldest first.
+func (x *index) expired() []job.Job {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	now := x.leases.elapsed()
+	var js []job.Job
+	for _, e := range x.jobs {
+		if e.job.State == job.Running && now > e.ends {
+			js = append(js, e.job)
+		}
+	}
+	slices.SortFunc(js, byAge)
+	return js
+}
 
 // find gives the jobs for which want holds, oldest first.
 func (x *index) find(want func(job.Job) bool) []job.Job {

@@ -13,6 +13,39 @@ import (
 // that went away while it asked is not lost for the whole lease.
 const firstLease = time.Minute
 
+// leaseClock tells when leases end. A lease runs by the time that has passed
+// since this serve saw its record change, not by the time that stands in the
+// record: a clock that is set forward takes no job from a runner that lives, and
+// one that is set back keeps none for a runner that is dead.
+type leaseClock struct {
+	elapsed func() time.Duration // never set
+	now     func() time.Time
+	lease   time.Duration
+	// told is whether changes are seen as they are made. A record from before this
+	// serve began was changed some time ago, and only its own time says when.
+	told bool
+}
+
+// first is the lease until the first beat.
+func (c *leaseClock) first() time.Duration { return min(firstLease, c.lease) }
+
+// end is when the lease of a record that is seen for the first time ends. A
+// runner that lives is heard of within the first lease even where the time in
+// the record is long past: serve was away, or the clock was set meanwhile.
+func (c *leaseClock) end(j job.Job) time.Duration {
+	length := c.lease
+	switch {
+	case !c.told:
+		length = min(max(j.LeaseEnd.Sub(c.now()), c.first()), c.lease)
+	case j.LeaseEnd.Equal(j.Started.Add(c.first())):
+		length = c.first()
+	}
+	return c.elapsed() + length
+}
+
+// sameLease tells whether no beat came between two records of a running job.
+func sameLease(a, b job.Job) bool { return a.Try == b.Try && a.LeaseEnd.Equal(b.LeaseEnd) }
+
 // errTaken: the job is no longer there to be claimed.
 var errTaken = errors.New("taken")
 
@@ -114,10 +147,8 @@ func (d *desk) sweepAlways(ctx context.Context) {
 // sweep loses the tries whose lease has ended, and ends what was cancelled while
 // it waited.
 func (d *desk) sweep(ctx context.Context) {
-	now := d.q.now()
-	ended := func(j job.Job) bool { return j.State == job.Running && now.After(j.LeaseEnd) }
-	for _, j := range d.index.find(ended) {
-		after, rev, err := d.q.lose(ctx, j.ID, "the runner was not heard of", ended)
+	for _, j := range d.index.expired() {
+		after, rev, err := d.q.lose(ctx, j.ID, "the runner was not heard of", func(now job.Job) bool { return sameLease(j, now) })
 		d.swept(j, after, rev, err)
 	}
 	cancelled := func(j job.Job) bool { return j.State == job.Queued && j.Cancel != nil }
@@ -126,7 +157,7 @@ func (d *desk) sweep(ctx context.Context) {
 			if !cancelled(*j) {
 				return ErrUnchanged
 			}
-			j.State, j.Finished = job.Cancelled, now
+			j.State, j.Finished = job.Cancelled, d.q.now()
 			return nil
 		})
 		d.swept(j, after, rev, err)

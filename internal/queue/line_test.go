@@ -15,7 +15,7 @@ func TestTheLineIsTheOrderInWhichJobsAreHandedOut(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		x, line := newIndex(), NewLine()
+		x, line := newIndex(newClock().leases()), NewLine()
 		revision := uint64(0)
 		put := func(j job.Job) {
 			revision++

@@ -98,6 +98,9 @@ type Options struct {
 	Limits func(pool string) Limits
 	// Now is the clock of what is written (default time.Now).
 	Now func() time.Time
+	// Elapsed is the clock that leases run by, which nobody can set (default: the
+	// time since this process began).
+	Elapsed func() time.Duration
 }
 
 // Limits is how many jobs may run at once, in one pool, for one person and for
@@ -159,6 +162,10 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Elapsed == nil {
+		began := time.Now()
+		o.Elapsed = func() time.Duration { return time.Since(began) }
 	}
 	return o
 }

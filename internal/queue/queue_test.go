@@ -178,8 +178,8 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Fatalf("it did not happen: %s", what)
 }
 
-// clock is set by hand.
-type clock struct{ at atomic.Int64 }
+// clock is set by hand. Time passes by advance; jump is somebody who sets it.
+type clock struct{ at, passed atomic.Int64 }
 
 func newClock() *clock {
 	c := &clock{}
@@ -188,7 +188,14 @@ func newClock() *clock {
 }
 
 func (c *clock) now() time.Time          { return time.Unix(0, c.at.Load()) }
-func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
+func (c *clock) elapsed() time.Duration  { return time.Duration(c.passed.Load()) }
+func (c *clock) jump(d time.Duration)    { c.at.Add(int64(d)) }
+func (c *clock) advance(d time.Duration) { c.jump(d); c.passed.Add(int64(d)) }
+
+// leases is the clock of an index.
+func (c *clock) leases() leaseClock {
+	return leaseClock{elapsed: c.elapsed, now: c.now, lease: time.Second, told: true}
+}
 
 // on gives options with this clock, a lease of a second on it, and frequent sweeps.
-func (c *clock) on(o *Options) { o.Now, o.Lease = c.now, time.Second }
+func (c *clock) on(o *Options) { o.Now, o.Elapsed, o.Lease = c.now, c.elapsed, time.Second }
