@@ -54,6 +54,16 @@ type Options struct {
 	// Looked, where set, is told what each look of an adaptive measuring found.
 	// The same holds.
 	Looked func(Look)
+	// Earlier are runs of the same two builds, which an earlier measuring of the
+	// same spec has left: whole pairs among them count and are not run again. They
+	// go to Again, in place of Sink and in their order, which is then to be set.
+	Earlier []job.Run
+	Again   func(job.Run) error
+	// End, where set, tells whether the measuring is to end before it is complete,
+	// and the latest time for that. It ends, as Stopped, with the look that it is
+	// at, or with a pair where the look would come too late. A measuring that the
+	// look completes is complete.
+	End func() (latest time.Time, asked bool)
 	// Rand orders the sides within the pairs; nil: a generator of its own,
 	// seeded by the system.
 	Rand *rand.Rand

@@ -44,8 +44,10 @@ type loop struct {
 	looks  []int
 	at     int   // the look that is being measured for
 	rule   *rule // nil: the number of runs is fixed
+	before earlier
 	began  time.Time
 	runs   int
+	taken  int // of runs, those that an earlier measuring has left
 	child  float64
 	notes  []string
 	failed *job.Outcome // what ended it all
@@ -74,6 +76,9 @@ func Run(ctx context.Context, o Options) (job.Outcome, error) {
 
 // newLoop finds the cases. An outcome says that there is nothing to measure.
 func newLoop(o Options) (*loop, *job.Outcome, error) {
+	if len(o.Earlier) > 0 && o.Again == nil {
+		return nil, nil, errors.New("measure: want to know who gets the earlier runs")
+	}
 	if o.Exec == nil || o.Sink == nil || o.Old == "" || o.New == "" || o.Dir == "" {
 		return nil, nil, errors.New("measure: want an executor, a sink, two trees and a directory")
 	}
@@ -83,7 +88,7 @@ func newLoop(o Options) (*loop, *job.Outcome, error) {
 	if o.Rand == nil {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	l := &loop{runner: runner{Options: o}, looks: planLooks(o.Spec)}
+	l := &loop{runner: runner{Options: o}, looks: planLooks(o.Spec), before: newEarlier(o.Earlier)}
 	var err error
 	if l.rule, err = newRule(o.Spec, o.Attempt, l.looks); err != nil {
 		return nil, nil, err
@@ -177,6 +182,16 @@ func (l *loop) toLook(ctx context.Context, look, until int) bool {
 			if !t.active() || t.pairs >= until {
 				continue
 			}
+			if runs := l.before.take(t.Case, t.pairs); runs != nil {
+				if !l.again(t, runs) {
+					return false
+				}
+				continue
+			}
+			if l.leaves(until) {
+				l.leave()
+				return false
+			}
 			if !l.pair(ctx, t) {
 				return false
 			}
@@ -195,6 +210,10 @@ func (l *loop) toLook(ctx context.Context, look, until int) bool {
 		}
 	}
 	l.tellLook(look, more)
+	if more && l.ends() {
+		l.leave()
+		return false
+	}
 	return more
 }
 

@@ -21,6 +21,9 @@ func (l *loop) outcome() job.Outcome {
 	o.WallSeconds = l.Now().Sub(l.began).Seconds()
 	o.ChildSeconds = l.child
 	o.Notes = append(l.notes, l.endNotes()...)
+	if l.taken > 0 {
+		o.Notes = append(o.Notes, fmt.Sprintf("the runner was stopped after %d of the runs, and went on later with the same builds", l.taken))
+	}
 	if l.failed != nil {
 		return o
 	}
