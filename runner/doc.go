@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/runner/fitness"
@@ -47,6 +48,13 @@ type execution struct {
 	bases *baseCache
 	key   cacheKey
 	keep  bool // the base was built, from its own files alone
+
+	// earlier are records of these same builds that an earlier try has left. end,
+	// where set, tells whether the measuring is to end; see measure.Options. built,
+	// where set, is told when only the measuring is left.
+	earlier []job.Run
+	end     func() (latest time.Time, asked bool)
+	built   func()
 
 	// reach, in tests, says what stands for the Internet of a build's network.
 	reach proxy.Options
@@ -104,14 +112,26 @@ func (e *execution) buildAndMeasure(ctx context.Context, plan source.Plan) job.O
 			return e.complete(*out)
 		}
 	}
-	dir := filepath.Join(e.dir, "runs")
+	return e.measure(ctx, watch)
+}
+
+// runsDir is the folder, in the job's own, of what single runs need and write.
+const runsDir = "runs"
+
+// measure measures the built sides.
+func (e *execution) measure(ctx context.Context, watch *fitness.Watch) job.Outcome {
+	if e.built != nil {
+		e.built()
+	}
+	dir := filepath.Join(e.dir, runsDir)
 	if err := os.Mkdir(dir, 0o711); err != nil {
 		return e.complete(job.Outcome{Kind: job.Fault, Text: "make the folder of the runs: " + err.Error()})
 	}
 	e.phase(job.PhaseMeasure)
 	watch.Measure()
 	out, err := measure.Run(ctx, measure.Options{Exec: e.box, Old: e.tree(job.Old), New: e.tree(job.New), Dir: dir,
-		Spec: e.spec, Line: e.line, Sink: func(r job.Run) error { watch.Ran(r); return e.sink(r) }, Progress: e.progress, Attempt: e.attempt, Looked: e.looked})
+		Spec: e.spec, Line: e.line, Sink: func(r job.Run) error { watch.Ran(r); return e.sink(r) }, Progress: e.progress, Attempt: e.attempt, Looked: e.looked,
+		Earlier: e.earlier, Again: e.sink, End: e.end})
 	if err != nil {
 		out = job.Outcome{Kind: job.Fault, Text: err.Error()}
 	}

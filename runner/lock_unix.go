@@ -10,9 +10,18 @@ import (
 	"syscall"
 )
 
+// fileLock is a lock that this process has.
+type fileLock struct{ f *os.File }
+
+// Close gives the lock back. It does not leave that to the file's end: a child
+// that is being started has the file too, for a moment.
+func (l *fileLock) Close() error {
+	return errors.Join(syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN), l.f.Close())
+}
+
 // tryLock takes the lock that the file stands for, or gives nil where another
 // process has it. The lock ends with the process at the latest; the file stays.
-func tryLock(path string) (*os.File, error) {
+func tryLock(path string) (*fileLock, error) {
 	// Opened for reading first: a root runner may not create into a sticky folder
 	// what another user's runner has made there.
 	f, err := os.Open(path)
@@ -24,7 +33,7 @@ func tryLock(path string) (*os.File, error) {
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		return f, nil
+		return &fileLock{f}, nil
 	}
 	closeErr := f.Close()
 	if errors.Is(err, syscall.EWOULDBLOCK) {

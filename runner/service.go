@@ -50,6 +50,9 @@ type Options struct {
 	// CacheLimit bounds the built bases that are kept, in bytes; zero:
 	// DefaultCacheLimit, negative: none are kept.
 	CacheLimit int64
+	// LookGrace is how long a runner that is told to stop goes on with the look
+	// that it measures for; zero: DefaultLookGrace.
+	LookGrace time.Duration
 	// Tools are the places of the host that the sandbox exposes; when something in
 	// them changes, bases are built anew.
 	Tools []string
@@ -64,8 +67,11 @@ const DefaultMirrorLimit = 20 << 30
 // DefaultCacheLimit is how much the built bases of all repositories may take.
 const DefaultCacheLimit = 20 << 30
 
-// stopGrace is how long a runner that is told to stop waits for serve to take
-// its job back.
+// DefaultLookGrace is how long a runner that is told to stop measures on.
+const DefaultLookGrace = time.Minute
+
+// stopGrace is how long a runner that is told to stop then waits for serve to
+// take its job back.
 const stopGrace = 20 * time.Second
 
 // ErrWorkInUse is a work folder that another runner has.
@@ -81,8 +87,9 @@ type service struct {
 	told           time.Time // the time of the calibration that serve knows
 }
 
-// Run takes jobs from serve, one at a time, until ctx ends; then it gives a job
-// at hand back and returns nil. It returns an error where going on makes no
+// Run takes jobs from serve, one at a time, until ctx ends; then it finishes the
+// look that it measures for, as far as LookGrace allows, gives the job back and
+// returns nil. It returns an error where going on makes no
 // sense: serve does not know this runner's key or speaks another protocol, or
 // the work folder cannot be used.
 func Run(ctx context.Context, o Options) (err error) {
@@ -131,6 +138,9 @@ func newService(o Options) (*service, error) {
 	if o.CacheLimit == 0 {
 		o.CacheLimit = DefaultCacheLimit
 	}
+	if o.LookGrace <= 0 {
+		o.LookGrace = DefaultLookGrace
+	}
 	if o.HostLock == "" {
 		o.HostLock = defaultHostLock()
 	}
@@ -167,14 +177,8 @@ func (s *service) tidy() error {
 	if err := s.Sandbox.EndLeftovers(); err != nil {
 		return err
 	}
-	left, err := os.ReadDir(s.jobs)
-	if err != nil {
-		return fmt.Errorf("look for left jobs: %w", err)
-	}
-	for _, e := range left {
-		if err := removeTree(filepath.Join(s.jobs, e.Name())); err != nil {
-			return fmt.Errorf("remove a left job: %w", err)
-		}
+	if err := s.forget(time.Now()); err != nil {
+		return err
 	}
 	if err := s.bases.shrink(max(s.CacheLimit, 0)); err != nil {
 		return err
@@ -208,7 +212,7 @@ func (s *service) turn(ctx context.Context) (err error) {
 const lockEvery = 100 * time.Millisecond
 
 // machine waits until no other runner works on this machine.
-func (s *service) machine(ctx context.Context) (*os.File, error) {
+func (s *service) machine(ctx context.Context) (*fileLock, error) {
 	for said := false; ; said = true {
 		lock, err := tryLock(s.HostLock)
 		if err != nil || lock != nil {

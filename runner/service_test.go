@@ -117,19 +117,6 @@ func TestACancelledJobStopsAndKeepsWhatItMeasured(t *testing.T) {
 	}
 }
 
-func TestARunnerThatIsStoppedGivesItsJobBack(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	stop := w.start(w.opts)
-	j := w.create(slow())
-	w.wait(j.ID, "measures", measuring)
-	stop()
-	j = w.wait(j.ID, "is queued again", func(j job.Job) bool { return j.State == job.Queued })
-	if len(j.LostTries) != 1 || !strings.Contains(j.LostTries[0], "runner stopped") {
-		t.Errorf("lost tries: %q", j.LostTries)
-	}
-	w.nothingLeft()
-}
-
 func TestARunnerWhoseLeaseIsLostThrowsItsWorkAwayAndGoesOn(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	w.start(w.opts)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/runner/fitness"
 	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
@@ -19,7 +20,7 @@ import (
 // Why a try ends before its work does.
 var (
 	errLost    = errors.New("the lease is lost")
-	errStopped = errors.New("the runner was stopped")
+	errStopped = errors.New("runner stopped")
 )
 
 // cancelled is the cause of a job that a person or a push took back.
@@ -41,11 +42,15 @@ type try struct {
 	dir   string
 	log   *slog.Logger
 	spool *spool
-	drop  context.CancelFunc // gives up what the spool has not delivered
 	// lease ends when the try is no longer ours; work also when it should stop.
 	lease, work context.Context
 	lose, stop  context.CancelCauseFunc
 	progress    atomic.Pointer[job.Progress]
+	// stopBy is set when the runner is told to stop: the latest time for the end of
+	// the measuring.
+	stopBy atomic.Pointer[time.Time]
+	// kept says that the folder holds what the job's next try can go on with.
+	kept bool
 }
 
 // do does a job from its first beat to its end.
@@ -64,16 +69,7 @@ func (s *service) do(ctx context.Context, l queue.Lease) {
 	defer t.stop(nil)
 	ended := make(chan struct{})
 	defer close(ended)
-	unhook := context.AfterFunc(ctx, func() {
-		t.stop(errStopped)
-		timer := time.NewTimer(stopGrace)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			t.lose(errStopped)
-		case <-ended:
-		}
-	})
+	unhook := context.AfterFunc(ctx, func() { t.leave(ended) })
 	defer unhook()
 
 	beats := make(chan struct{})
@@ -86,17 +82,57 @@ func (s *service) do(ctx context.Context, l queue.Lease) {
 	t.finish(t.perform())
 	endBeats()
 	<-beats
-	if err := removeTree(t.dir); err != nil {
-		t.log.Error("the job's folder stays", "error", err)
+	if !t.kept {
+		if err := removeTree(t.dir); err != nil {
+			t.log.Error("the job's folder stays", "error", err)
+		}
+	}
+	if err := s.forget(time.Now()); err != nil {
+		t.log.Error("the folder of a job that did not come back stays", "error", err)
 	}
 	if err := source.Prune(s.mirrors, s.MirrorLimit); err != nil {
 		t.log.Error("mirrors were not pruned", "error", err)
 	}
 }
 
+// leave brings the try to its end because the runner is told to stop: what is
+// fetched or built at once, what is measured with its look, and all of it when
+// serve does not take the job back.
+func (t *try) leave(ended <-chan struct{}) {
+	by := time.Now().Add(t.LookGrace)
+	t.stopBy.Store(&by)
+	wait := func(d time.Duration) bool {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return true
+		case <-ended:
+			return false
+		}
+	}
+	if p := t.progress.Load(); p != nil && (p.Phase == job.PhaseMeasure || p.Phase == job.PhaseDeliver) && !wait(t.LookGrace) {
+		return
+	}
+	t.stop(errStopped)
+	if wait(stopGrace) {
+		t.lose(errStopped)
+	}
+}
+
+// toEnd tells the measuring whether it is to end; see measure.Options.
+func (t *try) toEnd() (latest time.Time, asked bool) {
+	by := t.stopBy.Load()
+	if by == nil {
+		return time.Time{}, false
+	}
+	return *by, true
+}
+
 // beat tells serve that the job is alive, at once and then regularly, until ctx
-// ends. It loses the lease when serve says so, and when serve has been away so
-// long that it must have given the job to another runner.
+// ends. It loses the lease when serve says so. While serve is away the work goes
+// on, however long: serve hears a runner that lives before it gives its job to
+// another, and one that was cut off longer than its lease is told when it is back.
 func (t *try) beat(ctx context.Context, end time.Time) {
 	for {
 		p := job.Progress{Phase: job.PhaseFetch}
@@ -110,11 +146,8 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 		case errors.Is(err, queue.ErrRefused), err == nil && a.Lost:
 			t.lose(errLost)
 			return
-		case err != nil && time.Now().After(end):
-			t.lose(fmt.Errorf("%w: serve was away too long", errLost))
-			return
 		case err != nil:
-			t.log.Warn("beat", "error", err)
+			t.log.Warn("beat", "error", err, "lease_ended", time.Now().After(end))
 		default:
 			end = a.LeaseEnd
 			if a.Cancel != nil {
@@ -131,13 +164,15 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 // lease was lost.
 func (t *try) perform() job.Outcome {
 	fault := func(err error) job.Outcome { return job.Outcome{Kind: job.Fault, Text: err.Error()} }
-	if err := os.Mkdir(t.dir, 0o711); err != nil {
-		return fault(fmt.Errorf("make the job's folder: %w", err))
+	e := t.execution()
+	e.earlier = t.takeUp(e)
+	if e.earlier == nil {
+		if err := errors.Join(removeTree(t.dir), os.Mkdir(t.dir, 0o711)); err != nil {
+			return fault(fmt.Errorf("make the job's folder: %w", err))
+		}
 	}
 	var err error
-	var delivering context.Context
-	delivering, t.drop = context.WithCancel(t.lease)
-	t.spool, err = newSpool(delivering, filepath.Join(t.dir, "records"), func(ctx context.Context, r job.Run) error {
+	t.spool, err = newSpool(t.lease, filepath.Join(t.dir, recordsFile), func(ctx context.Context, r job.Run) error {
 		err := t.Conn.Publish(ctx, t.job.ID, t.try, r)
 		if errors.Is(err, queue.ErrStale) {
 			t.lose(errLost)
@@ -147,16 +182,39 @@ func (t *try) perform() job.Outcome {
 	if err != nil {
 		return fault(err)
 	}
-	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sees: t.calibration(), sink: t.spool.add, log: t.log,
+	e.sink = t.spool.add
+	var out job.Outcome
+	if e.earlier != nil {
+		t.log.Info("job goes on", "runs", len(e.earlier))
+		out = e.measure(t.work, fitness.NewWatch(fitness.Here(e.box.Facts().Pinned)))
+	} else {
+		out = t.fromTheStart(e)
+	}
+	if out.Kind != job.Stopped || t.stopBy.Load() == nil {
+		e.keepBase()
+		t.remember(e)
+	}
+	return out
+}
+
+// execution is the try's own, without what it has measured.
+func (t *try) execution() *execution {
+	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sees: t.calibration(), log: t.log, end: t.toEnd,
 		progress: func(p job.Progress) { p.At = time.Now(); t.progress.Store(&p) }}
 	if t.Sandbox.Facts().Kind != sandbox.None { // without one, results may hold the tree's own path
 		e.bases = t.bases
 		e.key = cacheKey{Repository: t.job.Repository.ID, SHA: t.job.Base.SHA, Build: t.job.Spec.Build, History: t.job.Spec.History,
 			LFS: t.job.Spec.LFS, Sandbox: fmt.Sprint(t.Sandbox.Facts().Version, t.Sandbox.Facts().UID), Toolchain: t.bases.toolchain()}
+		e.built = func() { t.saveState(e) }
 	}
 	if t.job.Backport != nil {
 		e.line = t.job.Backport.Line
 	}
+	return e
+}
+
+// fromTheStart fetches, builds and measures.
+func (t *try) fromTheStart(e *execution) job.Outcome {
 	plan, ended, err := t.fetch(e)
 	if e.pair != nil {
 		defer func() {
@@ -171,10 +229,7 @@ func (t *try) perform() job.Outcome {
 	if ended != nil {
 		return e.complete(*ended)
 	}
-	out := e.buildAndMeasure(t.work, plan)
-	e.keepBase()
-	t.remember(e)
-	return out
+	return e.buildAndMeasure(t.work, plan)
 }
 
 // fetch brings the sources here, in a backport puts the change on its line, and
@@ -217,31 +272,38 @@ func (t *try) fetch(e *execution) (plan source.Plan, ended *job.Outcome, err err
 
 // finish delivers what was measured and ends the try.
 func (t *try) finish(o job.Outcome) {
-	switch cause := context.Cause(t.work).(type) {
-	case nil:
-	case *cancelled:
-		o.Kind, o.Text = job.Stopped, cause.Error()
-	default:
-		if t.lease.Err() == nil {
-			o.Kind, o.Text = job.Fault, "runner stopped"
-		}
+	var by *cancelled
+	stopped := t.stopBy.Load() != nil && (o.Kind == job.Stopped || o.Kind == job.Fault)
+	switch {
+	case errors.As(context.Cause(t.work), &by):
+		o.Kind, o.Text, stopped = job.Stopped, by.Error(), false
+	case stopped && t.lease.Err() == nil:
+		o.Kind, o.Text = job.Fault, errStopped.Error()
 	}
+	defer func() { t.kept = t.kept && t.hasState() }()
+	t.kept = stopped
 	if t.spool != nil {
-		if errors.Is(context.Cause(t.work), errStopped) {
-			t.drop() // the next try measures anew, and nobody will read this one's records
-		}
 		t.progress.Store(&job.Progress{Phase: job.PhaseDeliver, Done: o.Runs, Total: o.Runs, At: time.Now()})
 		if err := t.spool.close(); err != nil && o.Kind != job.Fault && t.lease.Err() == nil {
 			o.Kind, o.Text = job.Fault, "the records could not be delivered: "+err.Error()
 		}
 	}
-	if t.lease.Err() != nil {
-		t.log.Warn("what was measured is thrown away", "why", context.Cause(t.lease))
-		return
-	}
-	if err := t.Conn.Done(t.lease, t.job.ID, t.try, o); err != nil {
+	if t.lease.Err() == nil {
+		err := t.Conn.Done(t.lease, t.job.ID, t.try, o)
+		if err == nil {
+			t.log.Info("job ends", "outcome", o.Kind, "runs", o.Runs, "text", o.Text)
+			return
+		}
 		t.log.Warn("the job's end was not taken", "error", err)
-		return
 	}
-	t.log.Info("job ends", "outcome", o.Kind, "runs", o.Runs, "text", o.Text)
+	cause := context.Cause(t.lease)
+	if t.kept = errors.Is(cause, errStopped); !t.kept {
+		t.log.Warn("what was measured is thrown away", "why", cause)
+	}
+}
+
+// hasState tells whether the folder can be gone on with.
+func (t *try) hasState() bool {
+	_, err := readState(t.dir)
+	return err == nil
 }
