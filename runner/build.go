@@ -167,12 +167,23 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 	case o.OK():
 		return nil
 	case o.LimitHit == sandbox.LimitDisk:
+		e.makeRoom()
 		return fault(errors.New("the disk of this machine is nearly full"))
 	}
 	return &job.Outcome{
 		Kind: job.BuildFailed, Side: side,
 		Text: fmt.Sprintf("%s did not build: %s", side.WordOn(e.line), buildEnd(o)),
 		Log:  strings.ToValidUTF8(string(o.LogTail), "\uFFFD"),
+	}
+}
+
+// makeRoom gives up what is kept of earlier jobs, for the next try.
+func (e *execution) makeRoom() {
+	if e.bases == nil {
+		return
+	}
+	if err := errors.Join(e.bases.shrink(0), source.Prune(e.mirrors, 0)); err != nil {
+		e.log.Warn("what is kept of earlier jobs stays on a full disk", "error", err)
 	}
 }
 

@@ -47,7 +47,9 @@ type execution struct {
 	// kept as.
 	bases *baseCache
 	key   cacheKey
-	keep  bool // the base was built, from its own files alone
+	// mirrors is where those of all repositories are kept, beside the bases.
+	mirrors string
+	keep    bool // the base was built, from its own files alone
 
 	// earlier are records of these same builds that an earlier try has left. end,
 	// where set, tells whether the measuring is to end; see measure.Options. built,

@@ -202,7 +202,7 @@ func (t *try) execution() *execution {
 	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sees: t.calibration(), log: t.log, end: t.toEnd,
 		progress: func(p job.Progress) { p.At = time.Now(); t.progress.Store(&p) }}
 	if t.Sandbox.Facts().Kind != sandbox.None { // without one, results may hold the tree's own path
-		e.bases = t.bases
+		e.bases, e.mirrors = t.bases, t.mirrors
 		e.key = cacheKey{Repository: t.job.Repository.ID, SHA: t.job.Base.SHA, Build: t.job.Spec.Build, History: t.job.Spec.History,
 			LFS: t.job.Spec.LFS, Sandbox: fmt.Sprint(t.Sandbox.Facts().Version, t.Sandbox.Facts().UID), Toolchain: t.bases.toolchain()}
 		e.built = func() { t.saveState(e) }

@@ -1,0 +1,248 @@
+package runner_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/runner"
+	"github.com/prbench/prbench/runner/sandbox"
+)
+
+// box is a sandbox with limits.
+func box(t *testing.T, cfg sandbox.Config) *sandbox.Sandbox {
+	t.Helper()
+	cfg.Kind = sandbox.Bubblewrap
+	if os.Geteuid() == 0 {
+		cfg.User = "nobody"
+	}
+	s, err := sandbox.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// goesOn does one more job, a good one.
+func (w *world) goesOn(s job.Spec) {
+	w.t.Helper()
+	if j := w.wait(w.create(s).ID, "ends", ended); j.Outcome.Kind != job.Measured {
+		w.t.Errorf("the next job: %+v", j.Outcome)
+	}
+}
+
+func TestAFaultOfTheMachineIsTriedThreeTimesThenToldAndTheQueueGoesOn(t *testing.T) {
+	unbuilt := spec()
+	unbuilt.Build.Run = ""
+	for name, c := range map[string]struct {
+		box  sandbox.Config
+		base map[string]string
+		spec func() job.Spec
+		text string
+	}{
+		"the disk is full while it builds": {
+			box:  sandbox.Config{KeepFree: 1 << 60},
+			base: map[string]string{"build.sh": "#!/bin/sh\nsleep 3600\n", "run": "#!/bin/sh\necho \"$1 n=1: 1\"\n"},
+			spec: spec, text: "build the base: the disk of this machine is nearly full",
+		},
+		"a port is taken": {
+			base: map[string]string{"run": "#!/bin/sh\necho 'Error: listen EADDRINUSE: address already in use :::12346' >&2; [ \"$1\" != x ]\n"},
+			spec: func() job.Spec {
+				s := unbuilt
+				s.Suites = []job.Suite{{Name: "s", Format: job.FormatNode, Command: "./run x"}}
+				return s
+			},
+			text: "s on the ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c.base, nil)
+			w.opts.Sandbox = box(t, c.box)
+			w.start(w.opts)
+			j := w.wait(w.create(c.spec()).ID, "ends", ended)
+			if j.Outcome.Kind != job.Fault || j.Try != job.MaxTries || len(j.LostTries) != job.MaxTries || !strings.Contains(j.Outcome.Text, c.text) {
+				t.Errorf("try %d, lost %q: %+v", j.Try, j.LostTries, j.Outcome)
+			}
+			if name == "a port is taken" && (!strings.Contains(j.Outcome.Text, "found its port taken") || !strings.Contains(j.Outcome.Log, "EADDRINUSE")) {
+				t.Errorf("%+v", j.Outcome)
+			}
+			good := unbuilt
+			good.Suites = []job.Suite{{Name: "s", Format: job.FormatNode, Command: "/bin/echo y n=1: 1"}}
+			w.goesOn(good)
+		})
+	}
+}
+
+func TestABuildThatFindsTheDiskFullHasTheCachesMakeRoom(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	stop := w.start(w.opts)
+	w.goesOn(spec())
+	stop()
+	kept := func() int {
+		n := 0
+		for _, dir := range []string{"bases", "mirrors"} {
+			entries, err := os.ReadDir(filepath.Join(w.opts.Work, dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(entries)
+		}
+		return n
+	}
+	if kept() != 2 {
+		t.Errorf("%d things are kept of a job, want its base and its mirror", kept())
+	}
+	full := w.opts
+	full.Sandbox = box(t, sandbox.Config{KeepFree: 1 << 60})
+	stop = w.start(full)
+	s := spec()
+	s.Build.Run = "sleep 3600"
+	w.wait(w.create(s).ID, "ends", ended)
+	stop()
+	if kept() != 0 {
+		t.Errorf("%d things are kept on a full disk", kept())
+	}
+}
+
+// stalls is a connection that stands still at one of its requests.
+type stalls struct {
+	runner.Conn
+	at      string
+	reached chan struct{}
+}
+
+func (s *stalls) stall(ctx context.Context, at string) bool {
+	if s.at != at {
+		return false
+	}
+	select {
+	case s.reached <- struct{}{}:
+	default:
+	}
+	<-ctx.Done()
+	return true
+}
+
+func (s *stalls) Token(ctx context.Context, id job.ID, try int) (queue.Token, error) {
+	if s.stall(ctx, "token") {
+		return queue.Token{}, ctx.Err()
+	}
+	return s.Conn.Token(ctx, id, try)
+}
+
+func TestAJobIsCancelledInWhateverItIsAt(t *testing.T) {
+	sleeps := func(s job.Spec) job.Spec { s.Build.Run = "sleep 3600"; return s }
+	in := func(p job.Phase) func(job.Job) bool {
+		return func(j job.Job) bool { return j.State == job.Running && j.Progress.Phase == p }
+	}
+	for name, c := range map[string]struct {
+		spec  job.Spec
+		stall string
+		at    func(job.Job) bool
+		state job.State
+	}{
+		"while it waits":      {spec: spec(), at: func(j job.Job) bool { return j.State == job.Queued }, state: job.Cancelled},
+		"in the fetch":        {spec: spec(), stall: "token", at: in(job.PhaseFetch)},
+		"in the base's build": {spec: sleeps(spec()), at: in(job.PhaseBuildBase)},
+		"in the head's build": {spec: func() job.Spec { s := spec(); s.Build.Run = "[ ! -e slow ] || sleep 3600"; return s }(), at: in(job.PhaseBuildHead)},
+		"in the measuring":    {spec: slow(), at: measuring},
+		"in a benchmark that hangs": {spec: func() job.Spec {
+			s := spec()
+			s.Suites[0].Command = "sleep 3600"
+			return s
+		}(), at: in(job.PhaseMeasure)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil, map[string]string{"slow": ""})
+			conn := &stalls{Conn: w.conn, at: c.stall, reached: make(chan struct{}, 1)}
+			w.opts.Conn = conn
+			stop := func() {}
+			if c.state == "" {
+				stop = w.start(w.opts)
+			}
+			id := w.create(c.spec).ID
+			w.wait(id, "is there", c.at)
+			if c.stall != "" {
+				<-conn.reached
+			}
+			if _, err := w.q.Cancel(t.Context(), id, job.Cancel{By: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+			if c.state != "" {
+				w.wait(id, "is cancelled", func(j job.Job) bool { return j.State == c.state })
+				stop = w.start(w.opts)
+			} else {
+				j := w.wait(id, "ends", ended)
+				if j.Outcome.Kind != job.Stopped || !strings.Contains(j.Outcome.Text, "cancelled by ann") {
+					t.Errorf("%+v", j.Outcome)
+				}
+			}
+			conn.at = ""
+			good := spec()
+			w.goesOn(good)
+			stop()
+			w.nothingLeft()
+		})
+	}
+}
+
+// cut is a connection through which no records and no ends go while it is shut.
+type cut struct {
+	runner.Conn
+	open chan struct{}
+}
+
+func (c *cut) Publish(ctx context.Context, id job.ID, try int, r job.Run) error {
+	select {
+	case <-c.open:
+		return c.Conn.Publish(ctx, id, try, r)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *cut) Beat(ctx context.Context, id job.ID, try int, p job.Progress) (queue.BeatAnswer, error) {
+	select {
+	case <-c.open:
+		return c.Conn.Beat(ctx, id, try, p)
+	default:
+		return queue.BeatAnswer{}, queue.ErrAway
+	}
+}
+
+// The lease is the runner's by serve's clock, here of twelve minutes; a runner
+// that was cut off for the whole measuring has lost nothing.
+func TestARunnerThatIsCutOffMeasuresToTheEndAndDeliversLater(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	conn := &cut{w.conn, make(chan struct{})}
+	w.opts.Conn = conn
+	w.start(w.opts)
+	s := spec()
+	s.Runs = 10
+	id := w.create(s).ID
+	w.until("all is measured and waits on the disk", func() bool {
+		all, err := os.ReadFile(w.opts.Work + "/jobs/" + string(id) + "-1/records")
+		return err == nil && strings.Count(string(all), "\n") == 20
+	})
+	// A second runner asks all the while.
+	_, other := w.enroll("r2")
+	if l, err := other.Claim(t.Context(), queue.ClaimRequest{Wait: 200 * time.Millisecond}); err != nil || l != nil {
+		t.Errorf("a second runner has got %+v, %v", l, err)
+	}
+	if j, err := w.q.Get(t.Context(), id); err != nil || j.State != job.Running || len(w.runs(j)) != 0 {
+		t.Errorf("the job is %s, %v", j.State, err)
+	}
+	close(conn.open)
+	j := w.wait(id, "ends", ended)
+	if j.Outcome.Kind != job.Measured || j.Try != 1 {
+		t.Errorf("%+v", j.Outcome)
+	}
+	w.inPairs(j, 10)
+}
