@@ -49,6 +49,9 @@ type try struct {
 	// stopBy is set when the runner is told to stop: the latest time for the end of
 	// the measuring.
 	stopBy atomic.Pointer[time.Time]
+	// ending says that serve is being told of the end. From then on a beat may
+	// hear that the try is no longer ours because it has ended.
+	ending atomic.Bool
 	// kept says that the folder holds what the job's next try can go on with.
 	kept bool
 }
@@ -143,8 +146,10 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, queue.ErrRefused), err == nil && a.Lost:
+		case errors.Is(err, queue.ErrRefused), err == nil && a.Lost && !t.ending.Load():
 			t.lose(errLost)
+			return
+		case err == nil && a.Lost:
 			return
 		case err != nil:
 			t.log.Warn("beat", "error", err, "lease_ended", time.Now().After(end))
@@ -289,6 +294,7 @@ func (t *try) finish(o job.Outcome) {
 		}
 	}
 	if t.lease.Err() == nil {
+		t.ending.Store(true)
 		err := t.Conn.Done(t.lease, t.job.ID, t.try, o)
 		if err == nil {
 			t.log.Info("job ends", "outcome", o.Kind, "runs", o.Runs, "text", o.Text)

@@ -18,6 +18,7 @@ var soakFor = flag.Duration("soak", time.Hour, "how long serve and a runner are 
 // and shows each minute what they hold. `make soak` runs it.
 func TestSoak(t *testing.T) {
 	w := newWorld(t, worldSpec{})
+	w.SetRateLimit(1 << 20) // GitHub gives an installation 5000 requests an hour; this is about ours alone
 	serve := w.serve()
 	runner := w.runner("box-1")
 	s := &soak{world: w, serve: serve.cmd.Process.Pid, runner: runner.cmd.Process.Pid}
