@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/config"
@@ -81,8 +82,13 @@ func (r *runner) one(ctx context.Context, c Case, side job.SideName) (rec job.Ru
 		defer func() { err = errors.Join(err, cmd.Out.Close()) }()
 		v.Out = path.Join(r.Exec.Out(cmd.Out), outFile)
 		if inTree(c.Suite) {
-			if err := r.redirect(tree, c.Suite.Output, v.Out); err != nil {
+			err := r.redirect(tree, c.Suite.Output, v.Out)
+			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO) {
 				return rec, fmt.Errorf("prepare the output file %s: %w", c.Suite.Output, err)
+			}
+			if err != nil { // what the side has built stands in the way
+				return job.Run{Suite: c.Suite.Name, Case: c.Name, Side: side, Started: r.Now(), Exit: 1,
+					Log: strings.ToValidUTF8("the output file cannot be made: "+err.Error(), "\uFFFD")}, nil
 			}
 		}
 	}
