@@ -14,7 +14,17 @@ const (
 )
 
 // FailureHeadline is one plain line on why there is no comparison.
-func FailureHeadline(a About, o job.Outcome) string {
+func FailureHeadline(a About, o job.Outcome) string { return failureHeadline(a, o, Visible) }
+
+// failureHeadline puts foreign text through quote.
+func failureHeadline(a About, o job.Outcome, quote func(string) string) string {
+	if a.Backport != nil {
+		by := ""
+		if a.Stopped != nil {
+			by = a.Stopped.By
+		}
+		return capital(LineSentence(a.Backport.Line, o, by, quote))
+	}
 	switch o.Kind {
 	case job.BuildFailed:
 		return "The " + outcomeSides(o.Side) + " does not build"
@@ -34,8 +44,10 @@ func FailureHeadline(a About, o job.Outcome) string {
 // plain sentence first, then what is known. It is never longer than MaxMarkdown.
 func Failure(a About, o job.Outcome) string {
 	var b strings.Builder
-	b.WriteString("### " + FailureHeadline(a, o) + "\n\n")
-	b.WriteString(failureSentence(a, o) + "\n\n")
+	b.WriteString("### " + failureHeadline(a, o, codeUnsafe) + "\n\n")
+	if a.Backport == nil || o.Kind == job.Fault {
+		b.WriteString(failureSentence(a, o) + "\n\n")
+	}
 	r := Report{About: a}
 	b.WriteString(r.header())
 	b.WriteString(outdated(a))

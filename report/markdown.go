@@ -176,12 +176,15 @@ func (r *Report) seesText(quote func(string) string) string {
 	return text + "."
 }
 
+// OutdatedNotice is said above what was measured of an older head.
+const OutdatedNotice = "> [!NOTE]\n> Outdated: the pull request has newer commits than the ones measured here.\n\n"
+
 // outdated says that people look at an older commit's report.
 func outdated(a About) string {
 	if !a.Outdated {
 		return ""
 	}
-	return "> [!NOTE]\n> Outdated: the pull request has newer commits than the ones measured here.\n\n"
+	return OutdatedNotice
 }
 
 // notices are the facts that change what the answer is worth.

@@ -177,7 +177,7 @@ func (q *Queue) List(ctx context.Context, repoID int64, pr int) ([]job.Job, erro
 }
 
 // fillGaps reads one by one the records that a scan passed over because they
-// were changed while it ran.
+// were changed while it ran: serials have no gaps, and the newest may be among them.
 func (q *Queue) fillGaps(ctx context.Context, repoID int64, pr int, js []job.Job) ([]job.Job, error) {
 	all := js[:0:0]
 	for _, j := range js {
@@ -190,7 +190,16 @@ func (q *Queue) fillGaps(ctx context.Context, repoID int64, pr int, js []job.Job
 		}
 		all = append(all, j)
 	}
-	return all, nil
+	for {
+		next, err := q.Get(ctx, job.NewID(repoID, pr, len(all)+1))
+		if errors.Is(err, ErrNotFound) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, next)
+	}
 }
 
 // ByState gives the jobs in one of the states, or all jobs when none is named,

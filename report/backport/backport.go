@@ -158,6 +158,8 @@ type Matrix struct {
 	Change     job.Change
 	Spec       job.Spec // what was asked for; of the newest command where there are several
 	Cells      []Cell   // in the order asked for; outdated ones behind that of their line's present tip
+	// Outdated says that the pull request has a newer head.
+	Outdated bool
 	// Main is the change compared with its own base; nil: that was not measured.
 	Main *report.Report
 }

@@ -29,6 +29,9 @@ func (m *Matrix) Markdown() string {
 		fmt.Fprintf(&b, " of %s", report.CommitMarkdown(m.Repository, m.Head.SHA))
 	}
 	fmt.Fprintf(&b, ", each line compared with its own tip, at a margin of %s.\n\n", report.ExactPercent(m.margin()))
+	if m.Outdated {
+		b.WriteString(report.OutdatedNotice)
+	}
 	b.WriteString(m.table())
 	b.WriteString(m.open())
 	for _, part := range []string{m.wide(), m.recipe(), m.failures(), m.design()} {

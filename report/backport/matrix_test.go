@@ -136,7 +136,9 @@ func TestHostileTextStaysText(t *testing.T) {
 	const evil = "`|@all\n### hi <script>"
 	cell, _ := judged(t, lineJob(evil, sha("1"), nil), speeds{evil: {.9, .005}}.runs(30))
 	m := backport.Matrix{Head: job.Side{SHA: sha("f")}, Change: job.Change{Note: evil}, Cells: []backport.Cell{cell,
-		{Line: evil, Kind: backport.Conflicts, Outcome: &job.Outcome{}, Picked: &job.Picked{Kind: job.PickConflicts, Commit: "x", Files: []string{evil}}}}}
+		backport.CellOf(lineJob(evil, sha("2"), func(j *job.Job) {
+			j.Outcome = &job.Outcome{Kind: job.NotPicked, Picked: &job.Picked{Kind: job.PickConflicts, Commit: "x", Files: []string{evil}}}
+		}), nil)}}
 	md := m.Markdown()
 	for _, line := range strings.Split(md, "\n") {
 		if strings.HasPrefix(line, "| ") && strings.Count(line, "|") != 6 {

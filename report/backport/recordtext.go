@@ -142,7 +142,7 @@ func (r *Record) table() [][]string {
 		case b.Accepted:
 			words += ", accepted"
 		}
-		rows = append(rows, []string{report.Short(b.Benchmark, fileColumns), report.RangeText(float64(b.Improvement), i), words})
+		rows = append(rows, []string{report.Short(b.Benchmark, nameColumns), report.RangeText(float64(b.Improvement), i), words})
 	}
 	return rows
 }
@@ -151,7 +151,7 @@ func (r *Record) acceptedLines(quote func(string) string) []string {
 	var out []string
 	for _, a := range r.Accepted {
 		accepted := report.Acceptance{Accepted: a}
-		out = append(out, quote(report.Short(a.Benchmark, fileColumns))+": "+accepted.Text(quote))
+		out = append(out, quote(report.Short(a.Benchmark, nameColumns))+": "+accepted.Text(quote))
 		if len(out) == 50 {
 			break
 		}

@@ -110,7 +110,7 @@ func (m *Matrix) wideLines() []string {
 	}
 	cells := [][]string{head}
 	for _, row := range rows {
-		line := []string{report.Short(row.name, fileColumns)}
+		line := []string{report.Short(row.name, nameColumns)}
 		for _, on := range row.on {
 			line = append(line, wideCell(on))
 		}

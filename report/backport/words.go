@@ -32,11 +32,10 @@ var kindWords = map[Kind]struct{ short, on string }{
 // Words is the kind in a word or two, ours.
 func (k Kind) Words() string { return kindWords[k].short }
 
-// lineColumns bounds the name of a line, fileColumns that of a file.
+// lineColumns bounds the name of a line, nameColumns that of a benchmark.
 const (
 	lineColumns = 80
-	fileColumns = 110
-	filesNamed  = 5
+	nameColumns = 110
 )
 
 func quoteLine(line string, quote func(string) string) string {
@@ -53,7 +52,7 @@ func (c Cell) sentence(quote func(string) string) string {
 	case Safe, Regresses, Accepted, Inconclusive:
 		return "on " + line + " " + c.Report.RollUpSentence()
 	case Waiting:
-		text := "on " + line + " it waits for a runner"
+		text := "on " + line + " it is not measured yet"
 		if c.Place != "" {
 			text += ". " + strings.TrimSuffix(c.Place, ".")
 		}
@@ -64,61 +63,15 @@ func (c Cell) sentence(quote func(string) string) string {
 			text += ": " + c.Progress
 		}
 		return text
-	case Contained:
-		return "the change is already in " + line
-	case Conflicts:
-		return "the change conflicts with " + line + c.conflict(quote)
-	case LineBroken:
-		return "the line " + line + " itself does not build, so that there is nothing to compare with"
-	case ChangeBroken:
-		return "on " + line + " the change does not build; the line itself does"
-	case NoBenchmarks:
-		return c.noBenchmarks(line)
-	case Unfetched:
-		return "what is needed of " + line + " could not be fetched"
-	case Cancelled:
-		by := ""
-		if c.By != "" {
-			by = " by " + quote(report.Short(c.By, lineColumns))
-		}
-		return "on " + line + " it was cancelled" + by + " before enough was measured for a verdict"
 	}
-	return "on " + line + " the benchmark machine failed, which says nothing about the change"
-}
-
-// noBenchmarks tells benchmarks that are not there from those that do not run.
-func (c Cell) noBenchmarks(line string) string {
-	switch o := c.Outcome; {
-	case c.Report != nil || o == nil || o.Runs == 0:
-		return "the benchmarks that were asked for do not exist on " + line
-	case o.Side != "":
-		return "on " + line + " the benchmarks failed and printed no result"
+	o := job.Outcome{Kind: job.Fault}
+	switch {
+	case c.Kind == Cancelled:
+		o.Kind = job.Stopped
+	case c.Outcome != nil:
+		o = *c.Outcome
 	}
-	return "on " + line + " the benchmarks printed no result that could be read"
-}
-
-// conflict names the commit that does not go on, and where.
-func (c Cell) conflict(quote func(string) string) string {
-	p := c.Picked
-	if p == nil {
-		return ""
-	}
-	text := ""
-	if p.Commit != "" {
-		text = ": commit " + quote(report.ShortSHA(p.Commit)) + " does not go on"
-	}
-	if len(p.Files) == 0 {
-		return text
-	}
-	var files []string
-	for _, f := range p.Files[:min(len(p.Files), filesNamed)] {
-		files = append(files, quote(report.Short(f, fileColumns)))
-	}
-	text += " (" + strings.Join(files, ", ")
-	if more := len(p.Files) - filesNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text + ")"
+	return report.LineSentence(c.Line, o, c.By, quote)
 }
 
 // how says how the change went onto the line.
@@ -156,7 +109,7 @@ func (c Cell) worst(quote func(string) string) string {
 	if row == nil {
 		return ""
 	}
-	return quote(report.Short(row.ID, fileColumns)) + ": " + row.Change(c.Report.Design.Margin, quote)
+	return quote(report.Short(row.ID, nameColumns)) + ": " + row.Change(c.Report.Design.Margin, quote)
 }
 
 // Settles says what would settle an inconclusive line, in plain text; empty for others.

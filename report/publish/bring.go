@@ -17,6 +17,12 @@ import (
 func (p *Publisher) bring(ctx context.Context, j job.Job) error {
 	hub, repo := p.Hub(j.Installation), forge.Repo{Owner: j.Repository.Owner, Name: j.Repository.Name}
 	shown := j.Published
+	if j.Backport != nil {
+		if err := p.backport(ctx, hub, repo, j, &shown); err != nil {
+			return err
+		}
+		return p.record(ctx, j, shown)
+	}
 	if err := p.react(ctx, hub, repo, j, &shown.Seen, forge.ReactionEyes); err != nil {
 		return err
 	}
@@ -45,7 +51,11 @@ func (p *Publisher) bring(ctx context.Context, j job.Job) error {
 		}
 	}
 	if finished(j) {
+		shown.Summary = page.found
 		if err := p.takeLabelOff(ctx, hub, repo, j); err != nil {
+			return err
+		}
+		if err := p.toMatrix(ctx, j); err != nil {
 			return err
 		}
 	}
@@ -61,7 +71,7 @@ func finalState(j job.Job) job.State {
 		return j.State
 	}
 	switch j.Outcome.Kind {
-	case job.Measured, job.Explained:
+	case job.Measured, job.Explained, job.NotPicked:
 		return job.Done
 	case job.Stopped:
 		return job.Cancelled
@@ -132,16 +142,22 @@ const checkName = "prbench"
 
 // check makes the check run (or, with a plain token, the commit status) true.
 func (p *Publisher) check(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, page page, shown *job.Published) error {
-	if !p.Checks {
-		return p.status(ctx, hub, repo, j, page)
-	}
 	run := forge.CheckRun{Name: checkName, HeadSHA: j.Head.SHA, ExternalID: string(j.ID), DetailsURL: p.pageURL(j),
 		Status: page.status, Conclusion: page.conclusion, Title: page.title, Summary: page.summary, Actions: buttons(j)}
 	if page.status == "completed" {
 		run.EndedAt = firstTime(j.Finished, p.Now())
 	}
+	return p.putCheck(ctx, hub, repo, j, run, page.annotations, shown)
+}
+
+// putCheck writes the check run, the one whose id is known or one that an earlier
+// call left, or a new one.
+func (p *Publisher) putCheck(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, run forge.CheckRun, annotations []forge.Annotation, shown *job.Published) error {
+	if !p.Checks {
+		return p.status(ctx, hub, repo, run)
+	}
 	if shown.CheckRun == 0 {
-		found, ok, err := hub.FindCheckRun(ctx, repo, j.Head.SHA, string(j.ID))
+		found, ok, err := hub.FindCheckRun(ctx, repo, run.HeadSHA, run.ExternalID)
 		switch {
 		case err == nil && ok:
 			shown.CheckRun = found.ID
@@ -152,11 +168,11 @@ func (p *Publisher) check(ctx context.Context, hub Hub, repo forge.Repo, j job.J
 	var err error
 	if shown.CheckRun != 0 {
 		run.HeadSHA = ""
-		if run.Annotations, err = missing(ctx, hub, repo, shown.CheckRun, page.annotations); err == nil {
+		if run.Annotations, err = missing(ctx, hub, repo, shown.CheckRun, annotations); err == nil {
 			err = hub.UpdateCheckRun(ctx, repo, shown.CheckRun, run)
 		}
 	} else {
-		run.Annotations = page.annotations
+		run.Annotations = annotations
 		run.StartedAt = j.Created
 		shown.CheckRun, err = hub.CreateCheckRun(ctx, repo, run)
 	}
@@ -209,19 +225,20 @@ func firstTime(times ...time.Time) time.Time {
 	return time.Time{}
 }
 
-func (p *Publisher) status(ctx context.Context, hub Hub, repo forge.Repo, j job.Job, page page) error {
-	s := forge.Status{Context: checkName, TargetURL: p.pageURL(j), Description: clipRunes(page.title, 140)}
+// status sets the commit status that says what the check run would.
+func (p *Publisher) status(ctx context.Context, hub Hub, repo forge.Repo, run forge.CheckRun) error {
+	s := forge.Status{Context: run.Name, TargetURL: run.DetailsURL, Description: clipRunes(run.Title, 140)}
 	switch {
-	case page.status != "completed":
+	case run.Status != "completed":
 		s.State = "pending"
-	case page.conclusion == "failure":
+	case run.Conclusion == "failure":
 		s.State = "failure"
-	case page.conclusion == "cancelled":
+	case run.Conclusion == "cancelled":
 		s.State = "error"
 	default:
 		s.State = "success"
 	}
-	if err := hub.SetStatus(ctx, repo, j.Head.SHA, s); err != nil && !permanent(err) {
+	if err := hub.SetStatus(ctx, repo, run.HeadSHA, s); err != nil && !permanent(err) {
 		return fmt.Errorf("set the commit status: %w", err)
 	}
 	return nil
@@ -239,6 +256,9 @@ func clipRunes(s string, n int) string {
 func marker(j job.Job) string {
 	if j.Explain != nil {
 		return fmt.Sprintf("<!-- prbench explain %d %x -->", j.Wish.CommentID, sha256.Sum256([]byte(j.Wish.Command)))
+	}
+	if j.Backport != nil {
+		return "<!-- prbench backport " + j.Head.SHA + " -->"
 	}
 	return "<!-- prbench report " + j.Head.SHA + " -->"
 }

@@ -16,13 +16,14 @@ type headReport struct {
 	markdown string
 	check    report.Check
 	whole    *report.Report // nil: nothing was measured
+	options  report.Options // with which whole was judged
 	title    string         // one line of plain text
 	// superseded is set when a later attempt at the same comparison has a report.
 	superseded bool
 }
 
 // headReports gives the reports of all finished jobs of the job's head, oldest
-// first. What compares the same two commits is judged together, whatever else its
+// first: of ordinary jobs those of ordinary ones, of backports those of backports. What compares the same two commits is judged together, whatever else its
 // command says, because it may judge the same benchmark again: each job knows the
 // attempts before it, and shows the ledger of all.
 func (p *Publisher) headReports(ctx context.Context, j job.Job) ([]headReport, error) {
@@ -30,17 +31,21 @@ func (p *Publisher) headReports(ctx context.Context, j job.Job) ([]headReport, e
 	if err != nil {
 		return nil, fmt.Errorf("read the pull request's jobs: %w", err)
 	}
+	accepted, err := p.Store.Accepts(ctx, j.Repository.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read what was accepted: %w", err)
+	}
 	var out []headReport
 	attempts := map[string]*attempts{}
 	for _, k := range all {
-		if k.Head.SHA != j.Head.SHA || k.Outcome == nil || k.Try == 0 || !finished(k) {
+		if k.Head.SHA != j.Head.SHA || (k.Backport == nil) != (j.Backport == nil) || k.Outcome == nil || k.Try == 0 || !finished(k) {
 			continue
 		}
 		key, pair := comparisonKey(k), pairKey(k)
 		if attempts[pair] == nil {
 			attempts[pair] = newAttempts()
 		}
-		r, err := p.headReport(ctx, k, attempts[pair])
+		r, err := p.headReport(ctx, k, attempts[pair], accepted)
 		if err != nil {
 			return nil, err
 		}
@@ -127,20 +132,21 @@ const longestRan = 100
 
 func newAttempts() *attempts { return &attempts{} }
 
-func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts) (headReport, error) {
+func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts, accepted []job.Accepted) (headReport, error) {
 	opts := report.OptionsOf(&j)
 	opts.About.Page = p.pageURL(j)
 	measured := j.Outcome.Kind == job.Measured || j.Outcome.Kind == job.Stopped && j.Outcome.Runs > 0
 	if !measured {
 		check := report.FailureCheck(opts.About, *j.Outcome)
-		return headReport{job: j, markdown: report.Failure(opts.About, *j.Outcome), check: check, title: check.Title}, nil
+		return headReport{job: j, markdown: report.Failure(opts.About, *j.Outcome), check: check, title: check.Title, options: opts}, nil
 	}
 	data, err := p.samples(ctx, j)
 	if err != nil {
 		return headReport{}, err
 	}
 	// The number is the record's, by which the runner decided when to stop.
-	opts.Earlier = a.earlier
+	opts.Earlier = slices.Clone(a.earlier)
+	opts.Accepted = report.InForce(accepted, firstTime(j.Finished, j.Created))
 	alone, err := report.Analyse(data, opts)
 	if err != nil {
 		return headReport{}, fmt.Errorf("analyse job %s: %w", j.ID, err)
@@ -150,7 +156,7 @@ func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts) (hea
 		alone.About.Ledger = a.listed()
 	}
 	check := alone.Check()
-	return headReport{job: j, markdown: alone.Markdown(), check: check, title: check.Title, whole: alone}, nil
+	return headReport{job: j, markdown: alone.Markdown(), check: check, title: check.Title, whole: alone, options: opts}, nil
 }
 
 // samples reads what the job's last try measured. Records of another runner, or

@@ -19,6 +19,8 @@ type page struct {
 	// comment is the whole report comment of the head commit; empty while there
 	// is nothing to report.
 	comment string
+	// found is what was measured; nil: nothing was.
+	found *job.Summary
 	// place is what is said of a waiting job's place in the line.
 	place string
 }
@@ -47,6 +49,7 @@ func (p *Publisher) page(ctx context.Context, j job.Job) (page, error) {
 	for _, r := range reports {
 		if r.job.ID == j.ID {
 			out.title, out.summary, out.conclusion = r.check.Title, r.check.Summary, string(r.check.Conclusion)
+			out.found = summaryOf(r.whole)
 			for _, a := range r.check.Annotations {
 				out.annotations = append(out.annotations, forge.Annotation{Path: a.Path, StartLine: a.Line, EndLine: a.Line,
 					Level: "warning", Title: a.Title, Message: a.Message})

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"runtime/debug"
@@ -43,6 +44,11 @@ type Store interface {
 	Watch(ctx context.Context) (<-chan queue.Change, error)
 	// Runs reads the process records of one try.
 	Runs(ctx context.Context, runner string, id job.ID, try int) iter.Seq2[job.Run, error]
+	// Accepts are the regressions that are accepted in a repository.
+	Accepts(ctx context.Context, repoID int64) ([]job.Accepted, error)
+	// HasRecord tells whether a job's record is kept, and PutRecord keeps it, once.
+	HasRecord(ctx context.Context, id job.ID) (bool, error)
+	PutRecord(ctx context.Context, id job.ID, record []byte, samples io.Reader) error
 	// Lead runs fn while this process holds the named lease.
 	Lead(ctx context.Context, name string, fn func(ctx context.Context) error) error
 }
@@ -70,7 +76,8 @@ type Publisher struct {
 	// there is none that its readers could open.
 	PageURL func(j job.Job) string
 
-	line waiting
+	line  waiting
+	lines lately
 }
 
 // lease names the publisher's lease in the store.

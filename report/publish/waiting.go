@@ -159,6 +159,9 @@ func (p *Publisher) findPrice(ctx context.Context, j job.Job) (time.Duration, er
 // often, on the same machines.
 func recipe(j job.Job) string {
 	parts := []string{j.Spec.Pool, j.Spec.Filter, j.Spec.Runs.String(), fmt.Sprint(j.Spec.Looks), j.Spec.Adhoc}
+	if j.Backport != nil {
+		parts = append(parts, "backport")
+	}
 	for _, s := range j.Spec.Suites {
 		parts = append(parts, s.Name)
 	}

@@ -36,6 +36,8 @@ type world struct {
 	runner *queue.RunnerConn
 	log    lockedBuffer
 	wishes int
+
+	commandID int64 // of the comment that gave it; 0: not written yet
 }
 
 type lockedBuffer struct {
