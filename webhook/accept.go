@@ -19,6 +19,7 @@ type Hub interface {
 	Permission(ctx context.Context, r forge.Repo, login string) (forge.Role, error)
 	PullRequest(ctx context.Context, r forge.Repo, number int) (forge.PullRequest, error)
 	PullCommits(ctx context.Context, r forge.Repo, number int) ([]forge.Commit, error)
+	CommitsEndingAt(ctx context.Context, r forge.Repo, sha string, n int) ([]forge.Commit, error)
 	OpenPulls(ctx context.Context, r forge.Repo) ([]forge.PullRequest, error)
 	Repository(ctx context.Context, r forge.Repo) (forge.Repository, error)
 	Repositories(ctx context.Context) ([]forge.Repository, error)
@@ -55,6 +56,9 @@ type Store interface {
 	// and gives the newest such note; Head gives it too.
 	BecameHead(ctx context.Context, repoID int64, pr int, sha string, at time.Time) (queue.Head, error)
 	Head(ctx context.Context, repoID int64, pr int) (h queue.Head, ok bool, err error)
+	// Accept keeps that a regression was accepted, in place of what was accepted of
+	// its benchmark before.
+	Accept(ctx context.Context, a job.Accepted) error
 }
 
 // Acceptor turns events into jobs and replies. Its methods may be called for
@@ -221,17 +225,28 @@ type asked struct {
 	// head is the commit that the event pins; empty for a comment.
 	head string
 	at   time.Time // when the person asked
+	// whole says that all of the pull request is meant, and no commit can be named.
+	whole bool
+}
+
+// spec is what the wish asks for, if the repository may have it.
+func (a *Acceptor) spec(q asked) (job.Spec, error) {
+	spec, err := q.flags.Spec(q.cfg, q.suite)
+	if err != nil {
+		return job.Spec{}, refuse("%s", code(err.Error())) // it quotes what was written
+	}
+	spec.Adhoc = q.adhoc
+	if !a.allows(spec.Pool, q.event.Repository.FullName(), q.event.Installation) {
+		return job.Spec{}, refuse("this repository may not use the pool %s of this server; its operators decide that", code(spec.Pool))
+	}
+	return spec, nil
 }
 
 // place makes the job of a wish, or says in a refusal why there is none.
 func (a *Acceptor) place(ctx context.Context, q asked) (job.Job, bool, error) {
-	spec, err := q.flags.Spec(q.cfg, q.suite)
+	spec, err := a.spec(q)
 	if err != nil {
-		return job.Job{}, false, refuse("%s", code(err.Error())) // it quotes what was written
-	}
-	spec.Adhoc = q.adhoc
-	if !a.allows(spec.Pool, q.event.Repository.FullName(), q.event.Installation) {
-		return job.Job{}, false, refuse("this repository may not use the pool %s of this server; its operators decide that", code(spec.Pool))
+		return job.Job{}, false, err
 	}
 	pr, err := q.hub.PullRequest(ctx, q.repo, q.event.PR)
 	if err != nil {

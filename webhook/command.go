@@ -21,12 +21,14 @@ type Verb string
 
 // The verbs of a comment. Run has no word of its own.
 const (
-	Run     Verb = "run"
-	Rerun   Verb = "rerun"
-	Cancel  Verb = "cancel"
-	Status  Verb = "status"
-	Explain Verb = "explain"
-	Help    Verb = "help"
+	Run      Verb = "run"
+	Rerun    Verb = "rerun"
+	Cancel   Verb = "cancel"
+	Status   Verb = "status"
+	Explain  Verb = "explain"
+	Backport Verb = "backport"
+	Accept   Verb = "accept"
+	Help     Verb = "help"
 )
 
 // Command is one command of a comment, as understood.
@@ -34,6 +36,11 @@ type Command struct {
 	Verb   Verb
 	Suites []string
 	Flags  config.JobFlags
+	// Lines are the release lines that Backport names, as they were written; none
+	// stand for all.
+	Lines []string
+	// Acceptance is what Accept says.
+	Acceptance Acceptance
 	// Text is the command with phone dashes and quotes put right and white space
 	// folded: two commands with the same Text are the same wish.
 	Text string
@@ -75,11 +82,35 @@ func parseCommand(line string) Command {
 				c.Err = fmt.Errorf("`%s %s` takes --margin and --runs N, the runs a side that the table was made of", Word, v)
 			}
 			return c
+		case Backport:
+			return parseBackport(c, words[1:])
+		case Accept:
+			return parseAcceptance(c, words)
 		}
 	}
 	c.Flags, c.Suites, c.Err = config.ParseJobArgs(words)
 	if errors.Is(c.Err, pflag.ErrHelp) {
 		c.Verb, c.Err = Help, nil
+	}
+	return c
+}
+
+// parseBackport reads what stands after the word: names of lines, and flags.
+func parseBackport(c Command, words []string) Command {
+	c.Verb = Backport
+	c.Flags, c.Lines, c.Err = config.ParseJobArgs(words)
+	switch {
+	case errors.Is(c.Err, pflag.ErrHelp):
+		return Command{Verb: Help, Text: c.Text}
+	case c.Err != nil:
+	case c.Flags.Base != "":
+		c.Err = fmt.Errorf("--base does not go with `%s %s`: the tip of each line is the base", Word, Backport)
+	case c.Flags.SHA != "":
+		c.Err = fmt.Errorf("--sha does not go with `%s %s`: the whole change goes onto the line", Word, Backport)
+	case c.Flags.Gate != nil && !*c.Flags.Gate:
+		c.Err = fmt.Errorf("--gate=false does not go with `%s %s`: its check says whether the line is safe", Word, Backport)
+	case len(c.Lines) > maxLines:
+		c.Err = fmt.Errorf("%d lines are too many: one command may name %d", len(c.Lines), maxLines)
 	}
 	return c
 }

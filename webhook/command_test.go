@@ -3,6 +3,7 @@ package webhook
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,16 @@ func TestCommandsAreReadWhereMarkdownSaysTheyAreText(t *testing.T) {
 		"a bare backslash":                {`/benchmark --filter \d+`, []string{`mistake: /benchmark --filter \d+`}},
 		"a backslash in quotes":           {`/benchmark --filter '\d+'`, []string{`/benchmark --filter \d+`}},
 		"shell characters are text":       {"/benchmark 'a;b' --set x=$(id)", []string{"/benchmark a;b --set x=$(id)"}},
+		"lines and flags":                 {"/benchmark backport v8.x  v9.x-staging —runs 40", []string{"/benchmark backport v8.x v9.x-staging --runs 40"}},
+		"a base for a backport":           {"/benchmark backport v8.x --base main", []string{"mistake: /benchmark backport v8.x --base main"}},
+		"a commit for a backport":         {"/benchmark backport --sha 0123456789", []string{"mistake: /benchmark backport --sha 0123456789"}},
+		"a backport without its check":    {"/benchmark backport --gate=false", []string{"mistake: /benchmark backport --gate=false"}},
+		"an accepted regression":          {"/benchmark accept a.js n=1 —reason “a hole” --until 2031-02-03", []string{`/benchmark accept a.js n=1 --reason "a hole" --until 2031-02-03`}},
+		"accepted without a reason":       {"/benchmark accept a.js", []string{"mistake: /benchmark accept a.js"}},
+		"accepted with an empty reason":   {"/benchmark accept a.js --reason ' '", []string{`mistake: /benchmark accept a.js --reason " "`}},
+		"accepted with no benchmark":      {"/benchmark accept --reason x", []string{"mistake: /benchmark accept --reason x"}},
+		"accepted until no day":           {"/benchmark accept b --reason x --until 3.2.2031", []string{"mistake: /benchmark accept b --reason x --until 3.2.2031"}},
+		"accepted with a job's flag":      {"/benchmark accept b --reason x --runs 3", []string{"mistake: /benchmark accept b --reason x --runs 3"}},
 		"words after help":                {"/benchmark help me", []string{"mistake: /benchmark help me"}},
 	} {
 		if got := texts(c.body); !cmp.Equal(got, c.want) {
@@ -86,6 +97,29 @@ func TestACommandKeepsItsFlagsToItself(t *testing.T) {
 	}
 	if http := commands[1]; http.Flags.Runs == nil || *http.Flags.Runs != 40 || !cmp.Equal(http.Suites, []string{"http"}) {
 		t.Errorf("the second command got %v of suites %v", http.Flags.Runs, http.Suites)
+	}
+}
+
+func TestABackportNamesTheFlagThatDoesNotGoWithIt(t *testing.T) {
+	for _, flag := range []string{"--base main", "--sha 0123456789", "--gate=false"} {
+		name, _, _ := strings.Cut(flag, " ")
+		commands, _ := Commands("/benchmark backport v8.x " + flag)
+		if err := commands[0].Err; err == nil || !strings.HasPrefix(err.Error(), name+" does not go with") {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+	commands, _ := Commands("/benchmark backport" + strings.Repeat(" v", maxLines+1))
+	if commands[0].Err == nil {
+		t.Error("too many lines are taken")
+	}
+}
+
+func TestAReasonHasAtMost500Characters(t *testing.T) {
+	for n, fits := range map[int]bool{maxReason: true, maxReason + 1: false} {
+		commands, _ := Commands("/benchmark accept b --reason '" + strings.Repeat("ä", n) + "'")
+		if c := commands[0]; (c.Err == nil) != fits {
+			t.Errorf("%d characters: %v", n, c.Err)
+		}
 	}
 }
 
@@ -123,7 +157,8 @@ func TestRealCommentsAreUnderstood(t *testing.T) {
 func FuzzCommands(f *testing.F) {
 	for _, s := range []string{"/benchmark", "> q\n/benchmark", "`a\n/benchmark\nb`", "<!--\n/benchmark\n-->", "/benchmark --filter “x”",
 		"/benchmark —runs 3\n```\nx\n```", "a | b\n-|-\n/benchmark | 1", "- x\n/benchmark", "/benchmark \\", "/benchmark http <b\n/benchmark>",
-		"> a ** -1 % ±1%\n> ```\n> b\n> ```\n\n/benchmark explain --runs 3", "/benchmark explain\n\n> - x\n>   > y"} {
+		"> a ** -1 % ±1%\n> ```\n> b\n> ```\n\n/benchmark explain --runs 3", "/benchmark explain\n\n> - x\n>   > y",
+		"/benchmark backport v8.x -- --base", "/benchmark accept a b='c' --reason \"d e\" --until 2031-02-03"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
@@ -136,7 +171,13 @@ func FuzzCommands(f *testing.F) {
 			if !strings.Contains(body, Word) || len(c.Text) > 2*maxCommand {
 				t.Errorf("%q gave the command %q", body, c.Text)
 			}
-			for _, s := range c.Suites {
+			if n := len(c.Lines); n > maxLines || n > 0 && c.Verb != Backport {
+				t.Errorf("%q: %s names %d lines", body, c.Verb, n)
+			}
+			if a := c.Acceptance; c.Verb == Accept && (a.Benchmark == "" || a.Reason == "" || len(a.Reason) > 4*maxReason) {
+				t.Errorf("%q accepts %+v", body, a)
+			}
+			for _, s := range slices.Concat(c.Suites, c.Lines) {
 				if strings.HasPrefix(s, "-") && s != "-" && !strings.Contains(body, " -- ") && !strings.Contains(body, "--\n") {
 					t.Errorf("%q: the suite %q looks like a flag", body, s)
 				}

@@ -114,6 +114,7 @@ func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *conf
 	if c.Err != nil {
 		return mistake(c, code(c.Err.Error()), cfg), nil
 	}
+	q := asked{event: e, hub: hub, repo: repo, cfg: cfg, flags: c.Flags, suite: c.Suites, adhoc: c.Adhoc, at: e.At, wish: commentWish(e, c)}
 	var said string
 	var err error
 	switch c.Verb {
@@ -128,12 +129,14 @@ func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *conf
 	case Cancel:
 		said, err = a.cancelAll(ctx, e)
 	case Rerun:
-		err = a.rerun(ctx, e, c, log)
+		err = a.rerun(ctx, q, log)
 	case Explain:
 		err = a.explain(ctx, cfg, e, c, log)
+	case Backport:
+		err = a.backport(ctx, q, c.Lines, log)
+	case Accept:
+		said, err = a.accept(ctx, e, c)
 	default:
-		q := asked{event: e, hub: hub, repo: repo, cfg: cfg, flags: c.Flags, suite: c.Suites, adhoc: c.Adhoc,
-			at: e.At, wish: commentWish(e, c)}
 		var j job.Job
 		var fresh bool
 		j, fresh, err = a.place(ctx, q)
@@ -160,18 +163,25 @@ func commentWish(e job.Event, c Command) job.Wish {
 		Sender: e.Sender.Login, SenderID: e.Sender.ID, CommentID: e.Comment.ID, Delivery: e.Delivery, At: e.At}
 }
 
-// rerun repeats the pull request's last job on the same two commits.
-func (a *Acceptor) rerun(ctx context.Context, e job.Event, c Command, log *slog.Logger) error {
-	history, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+// rerun repeats the pull request's last command: its job on the same two commits,
+// or all lines of a backport.
+func (a *Acceptor) rerun(ctx context.Context, q asked, log *slog.Logger) error {
+	history, err := a.Store.List(ctx, q.event.Repository.ID, q.event.PR)
 	if err != nil {
 		return fmt.Errorf("read the pull request's jobs: %w", err)
 	}
-	wish := commentWish(e, c)
-	history = slices.DeleteFunc(history, func(j job.Job) bool { return j.Wish.Key == wish.Key || j.Explain != nil })
-	if len(history) == 0 {
+	own := func(j job.Job) bool { // where this event comes again
+		return j.Wish.Key == q.wish.Key || j.Wish.Key == mainKey(q.wish.Key) || strings.HasPrefix(j.Wish.Key, lineKey(q.wish.Key, ""))
+	}
+	before := slices.DeleteFunc(slices.Clone(history), func(j job.Job) bool { return own(j) || j.Explain != nil })
+	if len(before) == 0 {
 		return refuse("nothing has been run on this pull request yet")
 	}
-	made, fresh, err := a.repeat(ctx, e, history[len(history)-1], wish, nil)
+	last := before[len(before)-1]
+	if of := groupNamed(before, last); of != "" {
+		return a.repeatGroup(ctx, q, of, nil, log)
+	}
+	made, fresh, err := a.repeat(ctx, q.event, last, q.wish, nil)
 	if err == nil {
 		logJob(log, made, fresh, nil)
 	}

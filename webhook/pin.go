@@ -30,6 +30,9 @@ func (a *Acceptor) pinHead(ctx context.Context, q asked, pr forge.PullRequest) (
 	if q.head != "" {
 		return q.head, nil
 	}
+	if pr.Merged && pr.MergedAt.Before(q.at) {
+		return pr.Head.SHA, nil // it cannot move any more, and was what its author saw
+	}
 	since, told, err := a.headSince(ctx, q.event.Repository.ID, q.event.PR, pr.Head.SHA)
 	if err != nil {
 		return "", fmt.Errorf("look up the head: %w", err)
@@ -37,16 +40,26 @@ func (a *Acceptor) pinHead(ctx context.Context, q asked, pr forge.PullRequest) (
 	if !told && a.Now().Sub(q.event.Received) < unknownHeadPatience {
 		return "", errHeadUnknown
 	}
+	// Both times are GitHub's and whole seconds: equal ones prove nothing.
+	if told && !since.IsZero() && since.Before(q.at) {
+		return pr.Head.SHA, nil
+	}
+	name, again := fmt.Sprintf("then name it: `%s --sha %s`", Word, short(pr.Head.SHA)), ", or name a commit"
+	if q.whole {
+		// It cannot be named: the command written after this one is to be taken.
+		name, again = "then ask again", ""
+		if err := a.seeHead(ctx, q.event.Repository.ID, q.event.PR, pr.Head.SHA); err != nil {
+			return "", fmt.Errorf("keep the head: %w", err)
+		}
+	} else {
+		again += fmt.Sprintf(": `%s --sha %s`", Word, short(pr.Head.SHA))
+	}
 	if since.IsZero() {
 		return "", refuse("this server had not been told of the head of this pull request, %s, when this command was written, so it is not clear which commit was meant. "+
-			"Please look at that commit, then name it: `%s --sha %s`", code(short(pr.Head.SHA)), Word, short(pr.Head.SHA))
+			"Please look at that commit, %s", code(short(pr.Head.SHA)), name)
 	}
-	// Both times are GitHub's and whole seconds: equal ones prove nothing.
-	if !told || !since.Before(q.at) {
-		return "", refuse("the head of this pull request moved to %s at about the time of this command, so it is not clear which commit was meant. "+
-			"Please look at that commit, then ask again, or name a commit: `%s --sha %s`", code(short(pr.Head.SHA)), Word, short(pr.Head.SHA))
-	}
-	return pr.Head.SHA, nil
+	return "", refuse("the head of this pull request moved to %s at about the time of this command, so it is not clear which commit was meant. "+
+		"Please look at that commit, then ask again%s", code(short(pr.Head.SHA)), again)
 }
 
 // headSince tells since when the commit is the head of the pull request. A commit
@@ -91,7 +104,7 @@ func (a *Acceptor) ownCommit(ctx context.Context, q asked) (string, error) {
 
 // pinBase is the merge base of the head with the tip of the pull request's base
 // branch, or of the branch or tag that --base names. merge_commit_sha is never
-// looked at: it may be stale, and is nobody's commit.
+// looked at before the merge: it may be stale, and is nobody's commit.
 func pinBase(ctx context.Context, q asked, pr forge.PullRequest, head string) (sha, ref string, err error) {
 	name := pr.Base.Ref
 	if q.flags.Base != "" {
@@ -105,6 +118,13 @@ func pinBase(ctx context.Context, q asked, pr forge.PullRequest, head string) (s
 		return "", "", fmt.Errorf("resolve the base %s: %w", name, err)
 	}
 	sha, err = q.hub.MergeBase(ctx, q.repo, tip.SHA, head)
+	if err == nil && sha == head && pr.Merged && name == pr.Base.Ref {
+		// The base has the head already, by a merge commit or as it is.
+		sha, err = beforeMerge(ctx, q, pr, head)
+	}
+	if isRefusal(err) {
+		return "", "", err
+	}
 	if errors.Is(err, forge.ErrNoMergeBase) {
 		return "", "", refuse("%s and %s have no common ancestor", code(name), code(short(head)))
 	}
@@ -115,6 +135,40 @@ func pinBase(ctx context.Context, q asked, pr forge.PullRequest, head string) (s
 		return "", "", fmt.Errorf("find the merge base: %w", err)
 	}
 	return sha, name, nil
+}
+
+// beforeMerge is the merge base of the head with the base branch as it was before
+// the head became part of it.
+func beforeMerge(ctx context.Context, q asked, pr forge.PullRequest, head string) (string, error) {
+	before := pr.Base.SHA // GitHub keeps that of the time of the merge
+	if pr.MergeCommit != head {
+		last, err := q.hub.CommitsEndingAt(ctx, q.repo, pr.MergeCommit, 1)
+		if err != nil {
+			return "", err
+		}
+		if n := mainline(last[0], pr.Head.SHA); n > 0 {
+			before = last[0].Parents[n-1]
+		}
+	}
+	sha, err := q.hub.MergeBase(ctx, q.repo, before, head)
+	if err == nil && sha == head {
+		return "", refuse("GitHub does not tell what %s was before this pull request was merged, so there is nothing to compare %s with. "+
+			"Name a branch or tag: `%s --base REF`", code(pr.Base.Ref), code(short(head)), Word)
+	}
+	return sha, err
+}
+
+// mainline is the number of the parent of a merge commit that was the base, from
+// 1; 0 for another commit.
+func mainline(c forge.Commit, head string) int {
+	switch {
+	case len(c.Parents) < 2:
+		return 0
+	case c.Parents[0] == head:
+		return 2 // merged by hand, the other way round
+	default:
+		return 1
+	}
 }
 
 func short(sha string) string {

@@ -99,8 +99,11 @@ func (a *Acceptor) labeled(ctx context.Context, e job.Event, log *slog.Logger) e
 		return err
 	}
 	name, suite, _ := strings.Cut(e.Label, ":")
+	line := ""
 	if name != triggerLabel(cfg) {
-		return nil
+		if line = lineOfLabel(cfg, e.Label); line == "" {
+			return nil
+		}
 	}
 	if cfg, err = a.trusted(ctx, hub, repo, e); err != nil {
 		return a.say(ctx, hub, e, marker, err, log)
@@ -118,6 +121,9 @@ func (a *Acceptor) labeled(ctx context.Context, e job.Event, log *slog.Logger) e
 		return a.say(ctx, hub, e, marker, err, log)
 	}
 	q := asked{event: e, hub: hub, repo: repo, cfg: cfg, head: e.HeadSHA, at: e.At, wish: labelWish(e)}
+	if line != "" {
+		return a.say(ctx, hub, e, marker, a.backport(ctx, q, []string{line}, log), log)
+	}
 	if suite != "" {
 		q.suite = []string{suite}
 	}
@@ -146,20 +152,38 @@ func (a *Acceptor) unlabeled(ctx context.Context, e job.Event) error {
 	if err != nil || pr.HasLabel(e.Label) {
 		return err
 	}
+	asked := func(j job.Job) bool { return j.Wish.Trigger == job.ByLabel && j.Wish.Label == e.Label }
+	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	line := slices.ContainsFunc(jobs, func(j job.Job) bool { return j.Backport != nil && asked(j) })
+	others := slices.ContainsFunc(jobs, func(j job.Job) bool { return j.Backport != nil && !asked(j) && !j.State.Ended() })
 	_, err = a.cancelJobs(ctx, e, "the label "+e.Label+" was taken off", func(j job.Job) bool {
-		return j.Wish.Trigger == job.ByLabel && j.Wish.Label == e.Label
+		if j.Backport == nil && groupNamed(jobs, j) != "" {
+			// What stands beside one line stands beside the others too.
+			return line && !others && j.Wish.Trigger == job.ByLabel
+		}
+		return asked(j)
 	})
 	return err
 }
 
 // closed takes back what waits. What runs goes on: the machine's time is spent,
-// and a merged pull request's result is worth having.
+// and a merged pull request's result is worth having. So is that on its release
+// lines, which a merge is often only the beginning of.
 func (a *Acceptor) closed(ctx context.Context, e job.Event) error {
 	pr, err := a.present(ctx, e)
 	if err != nil || pr.State != "closed" {
 		return err
 	}
-	_, err = a.cancelJobs(ctx, e, "the pull request was closed", func(j job.Job) bool { return j.State == job.Queued })
+	jobs, err := a.Store.List(ctx, e.Repository.ID, e.PR)
+	if err != nil {
+		return fmt.Errorf("read the pull request's jobs: %w", err)
+	}
+	_, err = a.cancelJobs(ctx, e, "the pull request was closed", func(j job.Job) bool {
+		return j.State == job.Queued && !(pr.Merged && groupNamed(jobs, j) != "")
+	})
 	return err
 }
 
@@ -171,7 +195,7 @@ func (a *Acceptor) baseChanged(ctx context.Context, e job.Event) error {
 		return fmt.Errorf("read the pull request's jobs: %w", err)
 	}
 	for _, j := range jobs {
-		if j.State.Ended() || j.Base.Ref == e.BaseRef || j.Explain != nil {
+		if j.State.Ended() || j.Base.Ref == e.BaseRef || j.Explain != nil || j.Backport != nil {
 			continue
 		}
 		note := fmt.Sprintf("After this was asked for, the base of the pull request was changed from %s to %s. This comparison is with the merge base of %s.",
@@ -292,11 +316,14 @@ func (a *Acceptor) cancelJobs(ctx context.Context, e job.Event, reason string, c
 	return n, nil
 }
 
+// takenOff ends the key of a wish whose label is off.
+const takenOff = ":taken-off"
+
 // release lets the wish of a label go while its job still stops, so that the
 // label put on again is a wish of its own.
 func (a *Acceptor) release(ctx context.Context, j job.Job) error {
 	_, err := a.Store.Update(ctx, j.ID, func(j *job.Job) error {
-		j.Wish.Key += ":taken-off"
+		j.Wish.Key += takenOff
 		return nil
 	})
 	return err

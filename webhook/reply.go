@@ -74,6 +74,9 @@ func sentence(s string) string {
 // mistake says what is wrong with one command, and what would be right. what is
 // Markdown: whatever it quotes is code in it.
 func mistake(c Command, what string, cfg *config.Repo) string {
+	if c.Verb == Backport || c.Verb == Accept { // no suite can be named there
+		return fmt.Sprintf("%s was not run: %s\n\n`%s help` shows the commands.", code(c.Text), sentence(what), Word)
+	}
 	return fmt.Sprintf("%s was not run: %s\n\nThe suites of this repository are %s. `%s help` shows the rest.",
 		code(c.Text), sentence(what), suiteNames(cfg), Word)
 }
@@ -89,7 +92,11 @@ func suiteNames(cfg *config.Repo) string {
 func help(cfg *config.Repo) string {
 	return "A maintainer can write on a line of its own:\n\n" + fence(Word+" [SUITE…] [--filter RE] [--runs N|adaptive] [--margin 2%] [--set k=v]… [--base REF] [--sha SHA]\n"+
 		"          [--pool P] [--budget 60m] [--harness base|head] [--gate]\n"+
-		Word+" rerun     the last comparison once more\n"+
+		Word+" backport [LINE…] [the flags above, but --base and --sha]\n"+
+		"          is this change safe on the release lines? Each line by itself, from its tip\n"+
+		Word+" accept BENCHMARK --reason \"…\" [--until 2006-01-02]\n"+
+		"          a regression that a report here shows is known and wanted\n"+
+		Word+" rerun     the last command once more\n"+
 		Word+" cancel    take back what waits or runs\n"+
 		Word+" status    what waits and runs\n"+
 		Word+" explain   judge a table that compare.R printed, in the fenced block below or the quote above\n"+
@@ -113,7 +120,11 @@ func (a *Acceptor) status(ctx context.Context, cfg *config.Repo, e job.Event) (s
 		if j.State.Ended() || j.Explain != nil {
 			continue
 		}
-		fmt.Fprintf(&b, "- %s against %s: %s", code(short(j.Head.SHA)), code(short(j.Base.SHA)), j.State)
+		on := ""
+		if j.Backport != nil {
+			on = "the release line " + code(j.Backport.Line) + ", "
+		}
+		fmt.Fprintf(&b, "- %s against %s%s: %s", code(short(j.Head.SHA)), on, code(short(j.Base.SHA)), j.State)
 		if p := j.Progress; j.State == job.Running && p.Total > 0 {
 			most := ""
 			if p.AtMost {

@@ -28,7 +28,7 @@ func TestAMergeCommitIsKnownOfAMergedPullRequestAlone(t *testing.T) {
 	w.ok(err)
 	tip, err := w.Server.Commit(w.repo, "main")
 	w.ok(err)
-	if !merged.Merged || merged.MergeCommit != tip {
+	if !merged.Merged || merged.MergeCommit != tip || merged.MergedAt.IsZero() {
 		t.Errorf("merged, it is %+v, want the commit %s", merged, tip)
 	}
 }

@@ -72,6 +72,7 @@ type PullRequest struct {
 	// unless Merged: what GitHub calls merge_commit_sha before may merge an old
 	// head into an old base, and is nobody's commit.
 	MergeCommit string
+	MergedAt    time.Time // zero unless Merged
 	Draft       bool
 	Locked      bool
 	Title       string
@@ -106,7 +107,7 @@ func pullRequest(p *github.PullRequest) PullRequest {
 		CreatedAt: p.GetCreatedAt().Time, UpdatedAt: p.GetUpdatedAt().Time,
 	}
 	if out.Merged {
-		out.MergeCommit = p.GetMergeCommitSHA()
+		out.MergeCommit, out.MergedAt = p.GetMergeCommitSHA(), p.GetMergedAt().Time
 	}
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())

@@ -164,7 +164,9 @@ const (
 // arriving twice one job.
 type Wish struct {
 	// Key is "comment:<id>:<command>", "label:<head sha>:<label>" or
-	// "button:<check run>:<button>:<delivery>".
+	// "button:<check run>:<button>:<delivery>". Of a backport's jobs that is the key
+	// of their group; ":line:<line>", or ":main" of the comparison beside them,
+	// follows.
 	Key       string    `json:"key"`
 	Trigger   Trigger   `json:"trigger"`
 	Sender    string    `json:"sender"`
