@@ -91,25 +91,32 @@ func TestTheChangeOfAMergedPullRequestIsWhatItsMergeMade(t *testing.T) {
 	}
 }
 
-func TestOneCommitThatWasRebasedOrSquashedIsPickedOnce(t *testing.T) {
+func TestOneCommitThatWasRebasedIsPicked(t *testing.T) {
 	t.Parallel()
-	for _, style := range []forgetest.MergeStyle{forgetest.MergeSquash, forgetest.MergeRebase} {
-		w, _ := newLines(t, linesConfig)
-		w.merge(style)
-		w.comment("writer", "/benchmark backport v1.x")
-		if c := w.onlyChange(); !cmp.Equal(c.Picks, []job.Pick{{SHA: w.at("main")}}) || string(c.Merged) != string(style) {
-			t.Errorf("%s: %+v", style, c)
-		}
+	w, _ := newLines(t, linesConfig)
+	w.merge(forgetest.MergeRebase)
+	w.comment("writer", "/benchmark backport v1.x")
+	if c := w.onlyChange(); !cmp.Equal(c.Picks, []job.Pick{{SHA: w.at("main")}}) || c.Merged != job.MergedByRebase {
+		t.Errorf("%+v", c)
 	}
 }
 
-func TestTheCommitsOfAnOpenPullRequestAreInTheirOwnOrder(t *testing.T) {
+// The stand-in makes the trial merge behind merge_commit_sha for each open pull
+// request, as GitHub does.
+func TestTheChangeOfAnOpenPullRequestIsItsOwnCommitsAndNeverTheTrialMerge(t *testing.T) {
 	t.Parallel()
 	w, _ := newLines(t, linesConfig)
 	own := w.twoCommits()
 	w.comment("writer", "/benchmark backport v1.x")
+	w.comment("writer", "/benchmark http")
 	if diff := cmp.Diff(job.Change{Picks: []job.Pick{{SHA: own[0]}, {SHA: own[1]}}}, w.onlyChange()); diff != "" {
 		t.Errorf("want - got +\n%s", diff)
+	}
+	trial := w.at("refs/pull/1/merge")
+	for _, j := range w.jobs() {
+		if s := fmt.Sprintf("%+v %+v", j, j.Backport); strings.Contains(s, trial) {
+			t.Errorf("the trial merge %s is in %s", trial, s)
+		}
 	}
 }
 
@@ -147,31 +154,13 @@ func TestMoreCommitsThanGitHubListsAreNotPutOntoALine(t *testing.T) {
 	w.refused("251 commits", "250")
 }
 
-// The stand-in makes the trial merge behind merge_commit_sha for each open pull
-// request, as GitHub does.
-func TestTheTrialMergeOfAnOpenPullRequestIsNeverPicked(t *testing.T) {
-	t.Parallel()
-	w, _ := newLines(t, linesConfig)
-	trial := w.at("refs/pull/1/merge")
-	w.comment("writer", "/benchmark backport v1.x")
-	w.comment("writer", "/benchmark")
-	for _, j := range w.jobs() {
-		if s := fmt.Sprintf("%+v %+v", j, j.Backport); strings.Contains(s, trial) {
-			t.Errorf("the trial merge %s is in %s", trial, s)
-		}
-	}
-	w.onlyChange()
-}
-
 func TestAnOrdinaryComparisonOfAMergedPullRequestIsWithWhatWasBefore(t *testing.T) {
 	t.Parallel()
-	for _, style := range []forgetest.MergeStyle{forgetest.MergeCommit, forgetest.MergeSquash, forgetest.MergeRebase} {
-		w := newWorld(t, goodConfig)
-		w.merge(style)
-		w.comment("writer", "/benchmark")
-		if j := w.onlyJob(); j.Base.SHA != w.mergeBase || j.Base.Ref != "main" || j.Head.SHA != w.Head(w.pull) {
-			t.Errorf("%s: compares %s with %s, want %s", style, j.Head.SHA, j.Base.SHA, w.mergeBase)
-		}
+	w := newWorld(t, goodConfig)
+	w.merge(forgetest.MergeCommit)
+	w.comment("writer", "/benchmark")
+	if j := w.onlyJob(); j.Base.SHA != w.mergeBase || j.Base.Ref != "main" || j.Head.SHA != w.Head(w.pull) {
+		t.Errorf("compares %s with %s, want %s", j.Head.SHA, j.Base.SHA, w.mergeBase)
 	}
 }
 
