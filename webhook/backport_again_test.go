@@ -40,6 +40,17 @@ func TestALabelAsksForItsLineAndStaysOn(t *testing.T) {
 	}
 }
 
+func TestALabelForALineThatIsFoundAtTheStartMakesItsJobOnce(t *testing.T) {
+	t.Parallel()
+	w, _ := newLines(t, linesConfig)
+	w.lostLabel("writer", "backport-requested-v1.x")
+	w.endAll()
+	w.ok(w.clerk.ReadLabels(t.Context(), w.inst.ID))
+	if on, _ := w.backports(); len(on) != 1 || on[0].Wish.Sender != "writer" {
+		t.Errorf("jobs %+v; replies %q", on, w.replies())
+	}
+}
+
 func TestALabelOnAMergedPullRequestAsksForItsLine(t *testing.T) {
 	t.Parallel()
 	w, _ := newLines(t, linesConfig)

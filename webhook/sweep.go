@@ -155,7 +155,7 @@ func (a *Acceptor) readLabels(ctx context.Context, hub Hub, r forge.Repository, 
 	}
 	for _, p := range pulls {
 		for _, label := range p.Labels {
-			if word, _, _ := strings.Cut(label, ":"); word != cfg.Trigger.Label {
+			if word, _, _ := strings.Cut(label, ":"); word != cfg.Trigger.Label && lineOfLabel(cfg, label) == "" {
 				continue
 			}
 			e, ok, err := a.lostLabel(ctx, hub, r, p, label)
