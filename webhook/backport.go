@@ -150,7 +150,7 @@ func (a *Acceptor) beside(ctx context.Context, q asked, pr forge.PullRequest, g 
 	}
 	wish, spec := g.wish, g.spec
 	wish.Key = mainKey(g.wish.Key)
-	spec.Gate = q.cfg.Compare.Gate
+	spec.Gate = q.cfg.Compare.Gate || q.flags.Gate != nil // a backport refuses --gate=false
 	j, fresh, err := a.Store.Create(ctx, job.Job{Installation: q.event.Installation, Repository: repository, PR: q.event.PR,
 		Wish: wish, Spec: spec, Base: job.Side{SHA: base, Ref: ref}, Head: g.head, Outdated: g.outdated})
 	if err != nil {
