@@ -130,7 +130,7 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 		if ctx.Err() != nil {
 			return stopped()
 		}
-		return &job.Outcome{Kind: job.Fault, Side: side, Text: fmt.Sprintf("build %s: %v", e.sideWords(side), err)}
+		return &job.Outcome{Kind: job.Fault, Side: side, Text: fmt.Sprintf("build %s: %v", side.The(e.line), err)}
 	}
 	cache := e.cache(side)
 	if err := os.MkdirAll(filepath.Join(cache, "home"), 0o755); err != nil {
@@ -185,14 +185,6 @@ func (e *execution) makeRoom() {
 	if err := errors.Join(e.bases.shrink(0), source.Prune(e.mirrors, 0)); err != nil {
 		e.log.Warn("what is kept of earlier jobs stays on a full disk", "error", err)
 	}
-}
-
-// sideWords are a side in the middle of a sentence.
-func (e *execution) sideWords(side job.SideName) string {
-	if e.line == "" {
-		return "the " + side.Word()
-	}
-	return side.WordOn(e.line)
 }
 
 func buildEnd(o sandbox.Outcome) string {

@@ -51,7 +51,7 @@ func (e *execution) disconnect(n *network, side job.SideName) error {
 		return nil
 	}
 	err := errors.Join(n.Close(), removeTree(n.dir))
-	for _, note := range n.Notes("the build of " + e.sideWords(side)) {
+	for _, note := range n.Notes("the build of " + side.The(e.line)) {
 		if !slices.Contains(e.notes, note) { // a base may be built twice
 			e.notes = append(e.notes, note)
 		}

@@ -130,24 +130,26 @@ func (s SideName) Other() SideName {
 	return Old
 }
 
-// Word is the side in the words of people.
-func (s SideName) Word() string {
-	if s == Old {
+// WordOn is the side in the words of people. The line is the release line of a
+// backport, hostile text; empty where there is none.
+func (s SideName) WordOn(line string) string {
+	switch {
+	case line != "" && s == Old:
+		return line
+	case line != "":
+		return line + " with the change"
+	case s == Old:
 		return "base"
 	}
 	return "head"
 }
 
-// WordOn is the side in the words of people, in a backport to the line; an empty
-// one is no backport. The line is hostile text.
-func (s SideName) WordOn(line string) string {
-	switch {
-	case line == "":
-		return s.Word()
-	case s == Old:
-		return line
+// The is WordOn in the middle of a sentence.
+func (s SideName) The(line string) string {
+	if line == "" {
+		return "the " + s.WordOn("")
 	}
-	return line + " with the change"
+	return s.WordOn(line)
 }
 
 // Trigger is how a wish came to us.

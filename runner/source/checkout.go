@@ -35,14 +35,15 @@ func (p *Pair) Write(ctx context.Context, plan Plan, side job.SideName, dir stri
 	if err := emptyDir(dir); err != nil {
 		return nil, err
 	}
-	w := writer{pair: p, side: side, content: c}
+	of := p.whose(side)
+	w := writer{pair: p, of: of, content: c}
 	index := filepath.Join(p.scratch, "index-"+string(side))
 	if err := w.tree(ctx, p.git, p.modules, tree, dir, "", index, 0); err != nil {
 		return nil, err
 	}
 	if c.History {
 		if err := p.addHistory(ctx, dir, commit.SHA, index); err != nil {
-			return nil, fmt.Errorf("give the %s its history: %w", side.Word(), err)
+			return nil, fmt.Errorf("give %s its history: %w", of.the, err)
 		}
 	}
 	return w.notes, nil
@@ -65,7 +66,7 @@ func emptyDir(dir string) error {
 // writer writes one side, its submodules included.
 type writer struct {
 	pair    *Pair
-	side    job.SideName
+	of      whose
 	content Content
 	notes   []string
 	modules int // submodules written so far
@@ -80,11 +81,11 @@ func (w *writer) tree(ctx context.Context, g git, src moduleSource, tree, dir, p
 	// read-tree runs no hook and changes no branch; unlike an archive it writes
 	// every file that is tracked.
 	if _, err := at.run(ctx, "-c", "core.sparseCheckout=false", "read-tree", "--reset", "-u", tree); err != nil {
-		return fmt.Errorf("write the files of the %s: %w", w.side.Word(), err)
+		return fmt.Errorf("write the files of %s: %w", w.of.the, err)
 	}
 	out, err := g.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
 	if err != nil {
-		return fmt.Errorf("list the files of the %s: %w", w.side.Word(), err)
+		return fmt.Errorf("list the files of %s: %w", w.of.the, err)
 	}
 	entries, err := parseEntries(out)
 	if err != nil {

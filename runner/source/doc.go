@@ -27,7 +27,8 @@ type Pair struct {
 	// Notes are facts for the report that were found on the way.
 	Notes []string
 
-	picked  bool // New was made by Pick
+	line    string // the release line of a backport; hostile text
+	picked  bool   // New was made by Pick
 	git     git
 	scratch string // objects and indexes of our own; never the repository's
 	objects string // the repository's own, which are only read

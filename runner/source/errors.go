@@ -39,3 +39,11 @@ func (r *Refused) Error() string { return r.Text }
 func refuse(kind Kind, side job.SideName, path, format string, args ...any) *Refused {
 	return &Refused{Kind: kind, Side: side, Path: path, Text: fmt.Sprintf(format, args...)}
 }
+
+// whose is a side with what people call it.
+type whose struct {
+	side job.SideName
+	the  string // "the base", or the name of a release line
+}
+
+func (p *Pair) whose(side job.SideName) whose { return whose{side, side.The(p.line)} }

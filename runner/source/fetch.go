@@ -99,6 +99,8 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 	p.Old = Commit{SHA: r.Base.SHA, Ref: r.Base.Ref, tree: r.Base.SHA}
 	if r.Change == nil {
 		p.New = Commit{SHA: r.Head.SHA, Ref: r.Head.Ref, tree: r.Head.SHA}
+	} else {
+		p.line = r.Base.Ref
 	}
 	p.modules = &forgeModules{forge: f, dir: r.Dir, base: r.CloneURL,
 		lfs: &lfsClient{repository: r.CloneURL, dir: filepath.Join(r.Dir, strconv.FormatInt(r.Repository, 10)+lfsSuffix), user: m.git.user, token: m.git.token, http: newHTTP()}}

@@ -18,8 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/prbench/prbench/internal/job"
 )
 
 // pointer stands in a tree where a large file belongs.
@@ -80,10 +78,10 @@ func (w *writer) pointers(ctx context.Context, src moduleSource, entries []entry
 		return nil
 	}
 	if !w.content.LFS {
-		return refuse(LFS, w.side, found[0].path, "the %s has a Git LFS pointer at %s in place of the file, and LFS is not granted (lfs: true in the configuration)%s",
-			w.side.Word(), names([]string{found[0].path}), more(len(found)-1))
+		return refuse(LFS, w.of.side, found[0].path, "%s has a Git LFS pointer at %s in place of the file, and LFS is not granted (lfs: true in the configuration)%s",
+			w.of.the, names([]string{found[0].path}), more(len(found)-1))
 	}
-	files, err := src.objects(ctx, w.side, found)
+	files, err := src.objects(ctx, w.of, found)
 	if err != nil {
 		return err
 	}
@@ -118,9 +116,9 @@ func replaceFile(at, from string) (err error) {
 }
 
 // objects: a person's own git has fetched what it could through its filters.
-func (l *localModules) objects(_ context.Context, side job.SideName, want []pointer) (map[string]string, error) {
-	return nil, refuse(LFS, side, want[0].path, "the %s has a Git LFS pointer at %s in place of the file; run: git lfs install && git lfs fetch --all",
-		side.Word(), names([]string{want[0].path}))
+func (l *localModules) objects(_ context.Context, of whose, want []pointer) (map[string]string, error) {
+	return nil, refuse(LFS, of.side, want[0].path, "%s has a Git LFS pointer at %s in place of the file; run: git lfs install && git lfs fetch --all",
+		of.the, names([]string{want[0].path}))
 }
 
 // lfsSuffix names the folder of a repository's objects, beside its mirror. Each
@@ -130,8 +128,8 @@ const lfsSuffix = ".lfs"
 
 // objects downloads into the repository's folder, where objects are kept by
 // their hash.
-func (f *forgeModules) objects(ctx context.Context, side job.SideName, want []pointer) (map[string]string, error) {
-	return f.lfs.download(ctx, side, want)
+func (f *forgeModules) objects(ctx context.Context, of whose, want []pointer) (map[string]string, error) {
+	return f.lfs.download(ctx, of, want)
 }
 
 // lfsClient speaks the batch protocol of Git LFS with the forge. The address is
@@ -157,7 +155,7 @@ const (
 )
 
 // download gives the local file of each object, by its id.
-func (c *lfsClient) download(ctx context.Context, side job.SideName, want []pointer) (map[string]string, error) {
+func (c *lfsClient) download(ctx context.Context, of whose, want []pointer) (map[string]string, error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of LFS objects: %w", err)
 	}
@@ -179,7 +177,7 @@ func (c *lfsClient) download(ctx context.Context, side job.SideName, want []poin
 	}
 	for len(missing) > 0 {
 		n := min(len(missing), maxLFSBatch)
-		if err := c.batch(ctx, side, missing[:n]); err != nil {
+		if err := c.batch(ctx, of, missing[:n]); err != nil {
 			return nil, err
 		}
 		missing = missing[n:]
@@ -202,7 +200,7 @@ type lfsObject struct {
 	} `json:"error,omitempty"`
 }
 
-func (c *lfsClient) batch(ctx context.Context, side job.SideName, want []pointer) error {
+func (c *lfsClient) batch(ctx context.Context, of whose, want []pointer) error {
 	byOID := map[string]pointer{}
 	objects := make([]lfsObject, 0, len(want))
 	for _, p := range want {
@@ -232,8 +230,8 @@ func (c *lfsClient) batch(ctx context.Context, side job.SideName, want []pointer
 		return fmt.Errorf("ask for LFS objects: the forge answered %s", resp.Status)
 	}
 	if resp.StatusCode != http.StatusOK {
-		return refuse(LFS, side, want[0].path, "the LFS file %s of the %s: the forge answered %s",
-			names([]string{want[0].path}), side.Word(), resp.Status)
+		return refuse(LFS, of.side, want[0].path, "the LFS file %s of %s: the forge answered %s",
+			names([]string{want[0].path}), of.the, resp.Status)
 	}
 	var answer struct {
 		Objects []lfsObject `json:"objects"`
@@ -247,21 +245,21 @@ func (c *lfsClient) batch(ctx context.Context, side job.SideName, want []pointer
 			continue
 		}
 		delete(byOID, o.OID)
-		if err := c.fetch(ctx, side, p, o); err != nil {
+		if err := c.fetch(ctx, of, p, o); err != nil {
 			return err
 		}
 	}
 	for _, p := range byOID {
-		return refuse(LFS, side, p.path, "the LFS file %s of the %s: the forge did not answer for it", names([]string{p.path}), side.Word())
+		return refuse(LFS, of.side, p.path, "the LFS file %s of %s: the forge did not answer for it", names([]string{p.path}), of.the)
 	}
 	return nil
 }
 
 // fetch downloads one object. Where it lies is the forge's word; that it is the
 // right one is proven by its hash.
-func (c *lfsClient) fetch(ctx context.Context, side job.SideName, p pointer, o lfsObject) (err error) {
+func (c *lfsClient) fetch(ctx context.Context, of whose, p pointer, o lfsObject) (err error) {
 	missing := func(why string) error {
-		return refuse(LFS, side, p.path, "the LFS file %s of the %s: %s", names([]string{p.path}), side.Word(), why)
+		return refuse(LFS, of.side, p.path, "the LFS file %s of %s: %s", names([]string{p.path}), of.the, why)
 	}
 	if o.Error != nil {
 		return missing(fmt.Sprintf("the forge answered %d", o.Error.Code))

@@ -184,7 +184,7 @@ func LocalLine(ctx context.Context, r LineRequest) (*Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.modules = &localModules{gitDirs: dirs}
+	p.modules, p.line = &localModules{gitDirs: dirs}, r.Tip.Ref
 	p.Old = Commit{SHA: r.Tip.SHA, Ref: r.Tip.Ref, tree: r.Tip.SHA}
 	return p, nil
 }

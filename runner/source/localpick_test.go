@@ -241,3 +241,18 @@ func TestAConflictSaysThatTheLineHasTheCommitInItsHistory(t *testing.T) {
 		t.Errorf("%s", picked.Text)
 	}
 }
+
+func TestWhatAPickedSideLacksIsToldInTheWordsOfTheLine(t *testing.T) {
+	r := lined(t, map[string]string{"a.txt": "1\n"})
+	r.git("checkout", "-q", "main")
+	sha := withModule(r, "../dep", strings.Repeat("1", 40))
+	_, p := onLine(t, r, "v1.x", one(sha))
+	plan, err := p.Plan(t.Context(), nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Write(t.Context(), plan, job.New, filepath.Join(t.TempDir(), "new"), source.Content{})
+	if err == nil || !strings.HasPrefix(err.Error(), "the submodule deps/dep of v1.x with the change: the commit 1111") {
+		t.Errorf("got %v", err)
+	}
+}

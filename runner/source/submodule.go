@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/prbench/prbench/internal/job"
 )
 
 // Bounds of a side's submodules.
@@ -32,9 +30,9 @@ type module struct {
 type moduleSource interface {
 	// repository gives the git of the submodule's repository and the source of the
 	// submodules in it. What cannot be had gives a *Refused.
-	repository(ctx context.Context, side job.SideName, m module, shown string) (git, moduleSource, error)
+	repository(ctx context.Context, of whose, m module, shown string) (git, moduleSource, error)
 	// objects downloads LFS objects, or says why it does not.
-	objects(ctx context.Context, side job.SideName, want []pointer) (map[string]string, error)
+	objects(ctx context.Context, of whose, want []pointer) (map[string]string, error)
 }
 
 // submodules writes the submodules of a tree, each at that tree's own pointer.
@@ -54,19 +52,19 @@ func (w *writer) submodules(ctx context.Context, g git, src moduleSource, tree s
 		m, ok := declared[e.path]
 		if !ok {
 			// git itself leaves such a folder empty in a clone.
-			w.notes = append(w.notes, fmt.Sprintf("%s: %s is a submodule without an address, left empty", w.side.Word(), names([]string{shown})))
+			w.notes = append(w.notes, fmt.Sprintf("%s: %s is a submodule without an address, left empty", w.of.side.WordOn(w.pair.line), names([]string{shown})))
 			continue
 		}
 		m.sha = e.object
 		if w.modules++; w.modules > maxModules || depth >= maxModuleDepth {
-			return refuse(Submodule, w.side, shown, "the %s has more than %d submodules, or nests them deeper than %d",
-				w.side.Word(), maxModules, maxModuleDepth)
+			return refuse(Submodule, w.of.side, shown, "%s has more than %d submodules, or nests them deeper than %d",
+				w.of.the, maxModules, maxModuleDepth)
 		}
 		at, err := inside(dir, e.path)
 		if err != nil {
 			return fmt.Errorf("write a submodule: %w", err)
 		}
-		sub, below, err := src.repository(ctx, w.side, m, shown)
+		sub, below, err := src.repository(ctx, w.of, m, shown)
 		if err != nil {
 			return err
 		}
@@ -127,10 +125,10 @@ type forgeModules struct {
 	lfs   *lfsClient
 }
 
-func (f *forgeModules) repository(ctx context.Context, side job.SideName, m module, shown string) (git, moduleSource, error) {
+func (f *forgeModules) repository(ctx context.Context, of whose, m module, shown string) (git, moduleSource, error) {
 	address, err := f.address(m.url)
 	if err != nil {
-		return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: %v", names([]string{shown}), side.Word(), err)
+		return git{}, nil, refuse(Submodule, of.side, shown, "the submodule %s of %s: %v", names([]string{shown}), of.the, err)
 	}
 	sum := sha256.Sum256([]byte(address))
 	mir := mirror{git: git{dir: filepath.Join(f.dir, "module-"+hex.EncodeToString(sum[:12])+".git"), forge: f.forge}}
@@ -142,11 +140,11 @@ func (f *forgeModules) repository(ctx context.Context, side job.SideName, m modu
 		err := mir.fetch(ctx, address, "+"+m.sha+":"+ref)
 		switch {
 		case isGone(err):
-			return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: its repository does not give the commit %s",
-				names([]string{shown}), side.Word(), m.sha)
+			return git{}, nil, refuse(Submodule, of.side, shown, "the submodule %s of %s: its repository does not give the commit %s",
+				names([]string{shown}), of.the, m.sha)
 		case said(err, "could not read Username", "Authentication failed", "not found", "error: 403", "error: 404"):
-			return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: its repository %s is missing or not public",
-				names([]string{shown}), side.Word(), address)
+			return git{}, nil, refuse(Submodule, of.side, shown, "the submodule %s of %s: its repository %s is missing or not public",
+				names([]string{shown}), of.the, address)
 		case err != nil:
 			return git{}, nil, fmt.Errorf("fetch the submodule %s: %w", shown, err)
 		}
@@ -204,7 +202,7 @@ type localModules struct {
 	gitDirs []string // where modules/NAME may lie
 }
 
-func (l *localModules) repository(ctx context.Context, side job.SideName, m module, shown string) (git, moduleSource, error) {
+func (l *localModules) repository(ctx context.Context, of whose, m module, shown string) (git, moduleSource, error) {
 	if filepath.IsLocal(m.name) {
 		for _, dir := range l.gitDirs {
 			g := git{dir: filepath.Join(dir, "modules", m.name), own: true}
@@ -216,6 +214,6 @@ func (l *localModules) repository(ctx context.Context, side job.SideName, m modu
 			}
 		}
 	}
-	return git{}, nil, refuse(Submodule, side, shown, "the submodule %s of the %s: the commit %s is not in this clone; "+
-		"check that side out and run: git submodule update --init --recursive", names([]string{shown}), side.Word(), m.sha)
+	return git{}, nil, refuse(Submodule, of.side, shown, "the submodule %s of %s: the commit %s is not in this clone; "+
+		"check that side out and run: git submodule update --init --recursive", names([]string{shown}), of.the, m.sha)
 }
