@@ -42,7 +42,7 @@ build: ## a static binary in ./bin/bot
 need-demo:
 	@.ci/need bubblewrap:bwrap git:git
 need-test:
-	@.ci/need bubblewrap:bwrap git:git r-base-core:Rscript nodejs:node
+	@.ci/need bubblewrap:bwrap git:git r-base-core:Rscript nodejs:node chromium:chromium
 need-lint:
 	@.ci/need systemd:systemd-analyze bubblewrap:bwrap python3-yaml:/usr/share/doc/python3-yaml python3-seccomp:/usr/share/doc/python3-seccomp
 
