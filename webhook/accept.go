@@ -22,6 +22,7 @@ type Hub interface {
 	CommitsEndingAt(ctx context.Context, r forge.Repo, sha string, n int) ([]forge.Commit, error)
 	OpenPulls(ctx context.Context, r forge.Repo) ([]forge.PullRequest, error)
 	Repository(ctx context.Context, r forge.Repo) (forge.Repository, error)
+	RepositoryByID(ctx context.Context, id int64) (forge.Repository, error)
 	Repositories(ctx context.Context) ([]forge.Repository, error)
 	FileAtDefaultBranch(ctx context.Context, r forge.Repo, path string) (forge.File, error)
 	ResolveRef(ctx context.Context, r forge.Repo, name string) (forge.Ref, error)
@@ -67,6 +68,10 @@ type Acceptor struct {
 	// Hub gives the client of an installation.
 	Hub   func(installation int64) Hub
 	Store Store
+	// Installations lists those who have the App, and InstallationOf gives the one
+	// that covers a repository; nil with a plain token in place of an App.
+	Installations  func(ctx context.Context) ([]forge.Installation, error)
+	InstallationOf func(ctx context.Context, r forge.Repo) (forge.Installation, error)
 	// Pools are this server's pools with who may use them.
 	Pools []config.Pool
 	// Self tells who we are on the forge, so that we ignore ourselves.
@@ -98,7 +103,9 @@ func (a *Acceptor) Handle(ctx context.Context, e job.Event) error {
 	case e.Kind == "check_run" && !own:
 		err = a.button(ctx, e, log)
 	case e.Kind == "installation" || e.Kind == "installation_repositories":
-		err = a.SeeInstallation(ctx, e.Installation)
+		err = a.installation(ctx, e)
+	case e.Kind == "repository":
+		err = a.repositoryChanged(ctx, e, e.Repository.ID)
 	}
 	if err == nil {
 		return nil

@@ -122,8 +122,9 @@ func (in *intakeOf) post(x example) *job.Event {
 // must are the events that have an effect whatever else they say.
 var must = map[string][]string{
 	"pull_request":              {"labeled", "unlabeled", "opened", "reopened", "synchronize", "closed"},
-	"installation":              {"created", "unsuspend", "new_permissions_accepted"},
-	"installation_repositories": {"added"},
+	"installation":              {"created", "deleted", "suspend", "unsuspend", "new_permissions_accepted"},
+	"installation_repositories": {"added", "removed"},
+	"repository":                {"renamed", "transferred", "deleted", "archived", "privatized", "publicized"},
 }
 
 func TestEveryPublishedPayloadIsAcceptedAndMeansWhatItSays(t *testing.T) {

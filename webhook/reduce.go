@@ -60,7 +60,10 @@ type payload struct {
 	RequestedAction *struct {
 		Identifier string `json:"identifier"`
 	} `json:"requested_action"`
-	Repository   *repository `json:"repository"`
+	Repository *repository `json:"repository"`
+	Removed    []struct {
+		ID int64 `json:"id"`
+	} `json:"repositories_removed"`
 	Installation *struct {
 		ID int64 `json:"id"`
 	} `json:"installation"`
@@ -104,8 +107,9 @@ var actions = map[string][]string{
 	"issue_comment":             {"created", "edited"},
 	"pull_request":              {"labeled", "unlabeled", "opened", "reopened", "synchronize", "edited", "closed"},
 	"check_run":                 {"rerequested", "requested_action"},
-	"installation":              {"created", "unsuspend", "new_permissions_accepted"},
-	"installation_repositories": {"added"},
+	"installation":              {"created", "deleted", "suspend", "unsuspend", "new_permissions_accepted"},
+	"installation_repositories": {"added", "removed"},
+	"repository":                {"renamed", "transferred", "deleted", "archived", "privatized", "publicized"},
 }
 
 // Reduce turns a payload into the event that we keep. acts is false for an
@@ -140,9 +144,25 @@ func Reduce(kind, delivery string, received time.Time, body []byte) (e job.Event
 		return p.pullRequest(e)
 	case "check_run":
 		return p.checkRun(e)
-	default:
+	case "repository":
+		if p.Repository == nil {
+			return job.Event{}, false, errors.New("the payload of repository has no repository")
+		}
 		return e, true, nil
+	default:
+		return p.installation(e)
 	}
+}
+
+// installation reads who has the App, and on what.
+func (p *payload) installation(e job.Event) (job.Event, bool, error) {
+	if e.Installation <= 0 {
+		return job.Event{}, false, fmt.Errorf("the payload of %s names no installation", e.Kind)
+	}
+	for _, r := range p.Removed {
+		e.Removed = append(e.Removed, r.ID)
+	}
+	return e, true, nil
 }
 
 func (p *payload) comment(e job.Event) (job.Event, bool, error) {

@@ -152,7 +152,8 @@ func (w *world) start() {
 	intake, err := NewIntake([]string{secret}, w.keep, log)
 	w.ok(err)
 	a := &Acceptor{Hub: func(id int64) Hub { return w.forge.Installation(id) }, Store: store,
-		Pools: pools, Self: w.forge.Self, TrustedBots: w.trusted, Log: log, Now: w.now}
+		Pools: pools, Self: w.forge.Self, TrustedBots: w.trusted, Log: log, Now: w.now,
+		Installations: w.forge.Installations, InstallationOf: w.forge.InstallationOf}
 	w.clerk = a
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -75,6 +75,9 @@ func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger
 	m.of(s.queue, s.forge)
 	s.acceptor = &webhook.Acceptor{Hub: func(id int64) webhook.Hub { return s.forge.Installation(id) }, Store: s.queue,
 		Pools: cfg.Pools, Self: s.forge.Self, TrustedBots: cfg.TrustedBots, Log: log, Now: time.Now}
+	if s.forge.IsApp() {
+		s.acceptor.Installations, s.acceptor.InstallationOf = s.forge.Installations, s.forge.InstallationOf
+	}
 	s.publish = &publish.Publisher{Hub: func(id int64) publish.Hub { return s.forge.Installation(id) }, Store: s.queue,
 		Checks: s.forge.IsApp(), Log: log, Now: time.Now, ProgressEvery: p.progress, Retry: p.retry, Observe: m.published, Limits: limitsOf(cfg)}
 	if s.pages, err = s.openPages(); err != nil {
@@ -269,7 +272,7 @@ func (s *server) seeOnce(ctx context.Context, seen map[int64]bool) error {
 	if err != nil {
 		return fmt.Errorf("list the installations: %w", err)
 	}
-	var failed []error
+	failed := []error{s.acceptor.KnowInstallations(ctx)}
 	for _, in := range all {
 		if in.Suspended || seen[in.ID] {
 			continue

@@ -19,14 +19,15 @@ func (s *Server) Archive(login string, r *Repo, archived bool) error {
 	})
 }
 
-// Rename gives a repository a new name; the old one answers with a redirect.
+// Rename gives a repository a new name; the old one answers with a redirect,
+// until another repository takes it.
 func (s *Server) Rename(login string, r *Repo, name string) error {
 	return s.as(login, func(u *User) error {
 		if !nameShape.MatchString(name) {
 			return fmt.Errorf("repository name %q: want letters, digits, dots, dashes and underscores", name)
 		}
 		key := strings.ToLower(r.Owner.Login + "/" + name)
-		if other := s.repoNames[key]; other != nil && other != r {
+		if other := s.repoNames[key]; other != nil && other != r && strings.EqualFold(other.fullName(), key) {
 			return fmt.Errorf("repository name %q: is taken", name)
 		}
 		former := r.name

@@ -135,7 +135,7 @@ func (s *Server) movedTo(r *http.Request) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	repo := s.repoNames[strings.ToLower(parts[1]+"/"+parts[2])]
-	if repo == nil || strings.EqualFold(repo.name, parts[2]) {
+	if repo == nil || strings.EqualFold(repo.fullName(), parts[1]+"/"+parts[2]) {
 		return ""
 	}
 	escaped := strings.SplitN(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/", 4)

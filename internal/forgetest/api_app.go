@@ -131,6 +131,9 @@ func (c *call) getRepoInstallation() (answer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.repoNames[strings.ToLower(c.r.PathValue("owner")+"/"+c.r.PathValue("repo"))]
+	if id, err := c.number("id"); err == nil {
+		r = c.repos[id]
+	}
 	for _, i := range c.sortedInstallations() {
 		if r != nil && i.App == app && i.covers(r) {
 			return ok(c.installationJSON(i))

@@ -46,6 +46,7 @@ func (s *Server) routes() *http.ServeMux {
 	top("DELETE /applications/{client}/token", (*call).revokeVisitor)
 	top("GET /installation/repositories", (*call).listInstallationRepos)
 	top("GET /repos/{owner}/{repo}/installation", (*call).getRepoInstallation)
+	top("GET /repositories/{id}/installation", (*call).getRepoInstallation)
 
 	repo("GET ", "read", metadata, (*call).getRepo)
 	repo("GET /collaborators/{login}/permission", "read", metadata, (*call).getPermission)

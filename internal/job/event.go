@@ -18,6 +18,9 @@ type Event struct {
 	Repository   Repository `json:"repository,omitzero"`
 	Sender       Person     `json:"sender,omitzero"`
 
+	// Removed are the ids of the repositories that the App was taken off.
+	Removed []int64 `json:"removed,omitempty"`
+
 	PR       int    `json:"pr,omitempty"`
 	HeadSHA  string `json:"head_sha,omitempty"`
 	BaseRef  string `json:"base_ref,omitempty"`

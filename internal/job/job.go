@@ -243,6 +243,9 @@ type Job struct {
 	// Page is the random part of the address of its result page: 128 bits in hex,
 	// a secret of those who may read the pull request.
 	Page string `json:"page,omitempty"`
+	// Held says why the job waits whatever else happens: it is not handed out and
+	// not told of. "" for all that may go on.
+	Held string `json:"held,omitempty"`
 	// Refresh is raised where the report has to be composed anew for a reason
 	// outside of this record, such as a regression that was accepted.
 	Refresh int `json:"refresh,omitempty"`

@@ -122,7 +122,7 @@ func (x *index) next(pool string, limits Limits, passed map[job.ID]bool) (job.Jo
 	var best *indexed
 	for _, e := range x.jobs {
 		j := &e.job
-		if j.State != job.Queued || j.Cancel != nil || j.Spec.Pool != pool || passed[j.ID] {
+		if j.State != job.Queued || j.Cancel != nil || j.Held != "" || j.Spec.Pool != pool || passed[j.ID] {
 			continue
 		}
 		if reaches(persons[j.Wish.SenderID], limits.PerPerson) || reaches(repos[j.Repository.ID], limits.PerRepository) {

@@ -249,7 +249,8 @@ func byAge(a, b job.Job) int {
 //
 // The state may only move as job.State.CanBecome allows, else a *StateError.
 // Revision is raised when anything changed that people may see: anything but
-// Published, the lease's end and the time of the progress.
+// Published, the lease's end, the time of the progress, and what the repository is
+// called.
 func (q *Queue) Update(ctx context.Context, id job.ID, change func(*job.Job) error) (job.Job, error) {
 	j, _, err := q.update(ctx, id, change)
 	return j, err
@@ -318,6 +319,7 @@ func nextRecord(before job.Job, after *job.Job) ([]byte, error) {
 func visible(j job.Job) ([]byte, error) {
 	j.Revision, j.Version = 0, 0
 	j.Published = job.Published{}
+	j.Repository, j.Installation = job.Repository{}, 0 // they lead to what is shown
 	j.LeaseEnd = time.Time{}
 	j.Progress.At = time.Time{}
 	b, err := json.Marshal(j)

@@ -52,7 +52,7 @@ var errTaken = errors.New("taken")
 // handOut makes the runner the holder of the job's next try.
 func (q *Queue) handOut(ctx context.Context, id job.ID, r Runner) (job.Job, uint64, error) {
 	return q.update(ctx, id, func(j *job.Job) error {
-		if j.State != job.Queued || j.Cancel != nil || j.Spec.Pool != r.Pool {
+		if j.State != job.Queued || j.Cancel != nil || j.Held != "" || j.Spec.Pool != r.Pool {
 			return errTaken
 		}
 		j.State = job.Running

@@ -40,7 +40,7 @@ func (l *Line) Put(j job.Job) (moved bool) {
 		return known
 	}
 	l.jobs[j.ID] = j
-	return !known || was.State != j.State
+	return !known || was.State != j.State || was.Held != j.Held
 }
 
 // Waiting gives the pool's waiting jobs in the order in which they are to be
@@ -49,7 +49,7 @@ func (l *Line) Waiting(pool string) []job.Job {
 	waiting := map[int64][]job.Job{}
 	n := 0
 	for _, j := range l.jobs {
-		if j.State == job.Queued && j.Cancel == nil && j.Spec.Pool == pool {
+		if j.State == job.Queued && j.Cancel == nil && j.Held == "" && j.Spec.Pool == pool {
 			waiting[j.Repository.ID] = append(waiting[j.Repository.ID], j)
 			n++
 		}

@@ -87,3 +87,39 @@ func ExamplePlace() {
 	fmt.Println(Place{Ahead: 3, Waiting: 5})
 	// Output: 3 jobs are ahead of it.
 }
+
+func TestAHeldJobIsNotHandedOutAndStandsInNoLine(t *testing.T) {
+	q := open(t)
+	held := create(t, q, wish(1, 1, "k"))
+	if _, err := q.Update(t.Context(), held.ID, func(j *job.Job) error { j.Held = "suspended"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	serve(t, q, &forge{})
+	c := enroll(t, q, "box", "default")
+	if l, err := c.Claim(t.Context(), ClaimRequest{Wait: time.Millisecond}); err != nil || l != nil {
+		t.Errorf("claimed %+v, %v", l, err)
+	}
+	line := NewLine(get(t, q, held.ID))
+	if n := len(line.Waiting("default")); n != 0 {
+		t.Errorf("%d jobs stand in the line", n)
+	}
+	released, err := q.Update(t.Context(), held.ID, func(j *job.Job) error { j.Held = ""; return nil })
+	if err != nil || !line.Put(released) || len(line.Waiting("default")) != 1 {
+		t.Errorf("released, it moved nothing: %v", err)
+	}
+	if l, err := c.Claim(t.Context(), ClaimRequest{Wait: time.Minute}); err != nil || l == nil || l.Job.ID != held.ID {
+		t.Errorf("claimed %+v, %v", l, err)
+	}
+}
+
+func TestWhatARepositoryIsCalledIsNoChangeThatPeopleSee(t *testing.T) {
+	q := open(t)
+	j := create(t, q, wish(1, 1, "k"))
+	now, err := q.Update(t.Context(), j.ID, func(j *job.Job) error {
+		j.Repository.Name, j.Repository.Private, j.Installation = "motor", true, 77
+		return nil
+	})
+	if err != nil || now.Revision != j.Revision || get(t, q, j.ID).Repository.Name != "motor" {
+		t.Errorf("job %+v, %v", now, err)
+	}
+}

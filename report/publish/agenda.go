@@ -46,6 +46,17 @@ func (a *agenda) add(id job.ID, at time.Time) {
 	a.ring()
 }
 
+// rested ends a job's rest.
+func (a *agenda) rested(id job.ID) {
+	a.mu.Lock()
+	delete(a.rest, id)
+	if _, ok := a.due[id]; ok {
+		a.due[id] = time.Now()
+	}
+	a.mu.Unlock()
+	a.ring()
+}
+
 func (a *agenda) ring() {
 	select {
 	case a.wake <- struct{}{}:

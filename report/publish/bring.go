@@ -15,8 +15,19 @@ import (
 // look: the 👀 on the command, the check run, the comment, the 🚀. Each step
 // looks for what an earlier, interrupted call may have left.
 func (p *Publisher) bring(ctx context.Context, j job.Job) error {
-	hub, repo := p.Hub(j.Installation), forge.Repo{Owner: j.Repository.Owner, Name: j.Repository.Name}
-	shown := j.Published
+	hub, shown := p.Hub(j.Installation), j.Published
+	if finished(j) {
+		there, ok, err := p.whereNow(ctx, hub, j)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			shown.Problem = "the repository is gone or out of reach"
+			return p.record(ctx, j, shown)
+		}
+		j = there
+	}
+	repo := forge.Repo{Owner: j.Repository.Owner, Name: j.Repository.Name}
 	if j.Backport != nil {
 		if err := p.backport(ctx, hub, repo, j, &shown); err != nil {
 			return err

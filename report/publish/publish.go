@@ -33,6 +33,7 @@ type Hub interface {
 	UpdateCheckRun(ctx context.Context, r forge.Repo, id int64, run forge.CheckRun) error
 	SetStatus(ctx context.Context, r forge.Repo, sha string, s forge.Status) error
 	RemoveLabel(ctx context.Context, r forge.Repo, number int, label string) error
+	RepositoryByID(ctx context.Context, id int64) (forge.Repository, error)
 }
 
 // Store holds the jobs and their samples. *queue.Queue is one.
@@ -86,6 +87,10 @@ const lease = "publisher"
 // panicRest is how long a job that made the publisher panic is left alone.
 const panicRest = time.Hour
 
+// suspendedRest is how long a job of a suspended installation rests, unless it is
+// told that the suspension is over.
+const suspendedRest = 6 * time.Hour
+
 // workers is how many jobs are brought true at once; the forge client paces
 // them for each installation.
 const workers = 4
@@ -116,8 +121,15 @@ func (p *Publisher) reconcile(ctx context.Context) error {
 			done <- struct{}{}
 		}()
 	}
+	refreshed := map[job.ID]int{}
 	for change := range jobs {
 		moved := p.line.put(change)
+		// What is to be told anew need not rest any longer: what kept it from being
+		// told may be gone.
+		if last, known := refreshed[change.Job.ID]; known && change.Job.Refresh > last {
+			a.rested(change.Job.ID)
+		}
+		refreshed[change.Job.ID] = change.Job.Refresh
 		if j := change.Job; j.Revision > j.Published.Revision {
 			a.add(j.ID, p.Now().Add(p.patience(j)))
 		}
@@ -179,6 +191,9 @@ func (p *Publisher) attend(ctx context.Context, id job.ID) (wait time.Duration) 
 		}
 	}()
 	j, err := p.Store.Get(ctx, id)
+	if err == nil && j.Held != "" {
+		return 0 // it comes round when it is released
+	}
 	shown := err == nil && j.Revision <= j.Published.Revision
 	if shown && !p.movedUp(j) {
 		return 0
@@ -221,7 +236,11 @@ func (p *Publisher) waitAfter(err error, j job.Job) time.Duration {
 		first = 2 * time.Second
 	}
 	wait := min(first<<min(j.Published.Retries, 10), 5*time.Minute)
-	return max(wait, forge.Classify(err).RetryAfter)
+	class := forge.Classify(err)
+	if class.Kind == forge.Suspended {
+		return suspendedRest
+	}
+	return max(wait, class.RetryAfter)
 }
 
 // countRetry notes why the job is not shown yet. A failure to note it is only
