@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"internal/forgetest": {},
 	"internal/config":    {"internal/job"},
 	"internal/benchfmt":  {"internal/job"},
+	"internal/hostile":   {},
 }
 
 // A test may also reach for a stand-in: a real forge server instead of a mock.

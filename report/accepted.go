@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prbench/prbench/internal/hostile"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
 )
@@ -90,7 +91,7 @@ func (a *Acceptance) json() *jsonAccepted {
 	if a == nil {
 		return nil
 	}
-	out := &jsonAccepted{By: a.By, Reason: replaceSecrets(a.Reason, tokenShapes), At: a.At, Worst: optional(a.Worst), Worse: a.Worse}
+	out := &jsonAccepted{By: a.By, Reason: hostile.MaskTokens(a.Reason), At: a.At, Worst: optional(a.Worst), Worse: a.Worse}
 	if !a.Until.IsZero() {
 		out.Until = &a.Until
 	}

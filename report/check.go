@@ -90,7 +90,7 @@ func (r *Report) annotations() []Annotation {
 
 // caseFile is the case as a path inside the repository, empty where it is none.
 func caseFile(name string) string {
-	if !strings.Contains(name, ".") || strings.ContainsAny(name, " \t\n\\:*") || strings.HasPrefix(name, "/") || visible(name, false) != name {
+	if !strings.Contains(name, ".") || strings.ContainsAny(name, " \t\n\\:*") || strings.HasPrefix(name, "/") || Visible(name) != name {
 		return ""
 	}
 	for part := range strings.SplitSeq(name, "/") {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prbench/prbench/internal/hostile"
 	"github.com/prbench/prbench/internal/job"
 )
 
@@ -65,7 +66,7 @@ func writeCSVRow(b *bufio.Writer, side job.SideName, s *Series, i int) {
 // writeQuoted doubles quotes. A line end inside a field is legal CSV, and yet no
 // reader of compare.js's output expects one, so it becomes a space.
 func writeQuoted(b *bufio.Writer, s string) {
-	s = replaceSecrets(s, tokenShapes)
+	s = hostile.MaskTokens(s)
 	s = strings.NewReplacer(`"`, `""`, "\r\n", " ", "\n", " ", "\r", " ", "\x00", " ").Replace(s)
 	b.WriteString(s)
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/prbench/prbench/internal/hostile"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
 )
@@ -203,7 +204,7 @@ func (r *Report) json() jsonReport {
 func (row *Row) json() jsonBenchmark {
 	c := row.Stat
 	b := jsonBenchmark{
-		Name: replaceSecrets(row.Name(), tokenShapes), Unit: row.Unit, Better: row.Better,
+		Name: hostile.MaskTokens(row.Name()), Unit: row.Unit, Better: row.Better,
 		Old: sideJSON(c.Old), New: sideJSON(c.New),
 		Change: optional(c.Change), Improvement: optional(c.Improvement), P: optional(c.P), DF: optional(c.DF),
 		Stars:      c.Stars,
@@ -236,7 +237,7 @@ func sideJSON(s Side) jsonSide {
 func safeNames(names []string) []string {
 	out := []string{}
 	for _, n := range names {
-		out = append(out, replaceSecrets(n, tokenShapes))
+		out = append(out, hostile.MaskTokens(n))
 	}
 	return out
 }

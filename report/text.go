@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/prbench/prbench/internal/hostile"
 	"github.com/prbench/prbench/report/stats"
 )
 
@@ -72,9 +73,9 @@ Confidence and accuracy are paired and adjusted for the looks.
 // before an empty configuration too, and with the unit where it is not Node's.
 func (row *Row) textName() string {
 	if row.printed != nil {
-		return replaceSecrets(row.ID, tokenShapes)
+		return hostile.MaskTokens(row.ID)
 	}
-	return replaceSecrets(row.Benchmark+" "+row.nodeConfig(), tokenShapes)
+	return hostile.MaskTokens(row.Benchmark + " " + row.nodeConfig())
 }
 
 // nodeConfig is the configuration with the unit at its end, since compare.js has

@@ -1,4 +1,4 @@
-package report_test
+package hostile_test
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/prbench/prbench/report"
+	"github.com/prbench/prbench/internal/hostile"
 )
 
 func TestMaskHidesCredentialsAndKeepsTheRest(t *testing.T) {
@@ -33,11 +33,11 @@ func TestMaskHidesCredentialsAndKeepsTheRest(t *testing.T) {
 		{"tokens=1000000 keys=12345678", "tokens=1000000 keys=12345678"},
 		{"fs/readfile.js: 1,204,551", "fs/readfile.js: 1,204,551"},
 	} {
-		got := report.Mask(c.in)
+		got := hostile.Mask(c.in)
 		if got != c.want {
 			t.Errorf("Mask(%q)\n got %q\nwant %q", c.in, got, c.want)
 		}
-		if again := report.Mask(got); again != got {
+		if again := hostile.Mask(got); again != got {
 			t.Errorf("Mask twice: %q, %q", got, again)
 		}
 	}
@@ -45,7 +45,7 @@ func TestMaskHidesCredentialsAndKeepsTheRest(t *testing.T) {
 
 func TestNamesOfBenchmarksAreNotMaskedForAWord(t *testing.T) {
 	name := "crypto/sign.js password='correct-horse' key=abcdefgh"
-	if got := report.Visible(name); got != name {
+	if got := hostile.Visible(name); got != name {
 		t.Errorf("got %q", got)
 	}
 }
@@ -60,20 +60,26 @@ func TestControlCharactersAreShown(t *testing.T) {
 		{"\u0085\u2028", `\x85\u2028`},
 		{"漢字 ö 😀", "漢字 ö 😀"},
 	} {
-		if got := report.Visible(c.in); got != c.want {
+		if got := hostile.Visible(c.in); got != c.want {
 			t.Errorf("Visible(%q): got %q, want %q", c.in, got, c.want)
 		}
 	}
 	log := "\x1b[1mfail\x1b[0m\r\nnext\tline\x07\n"
-	if got, want := report.VisibleLog(log), "fail\nnext\tline\\x07\n"; got != want {
+	if got, want := hostile.VisibleLog(log), "fail\nnext\tline\\x07\n"; got != want {
 		t.Errorf("VisibleLog: got %q, want %q", got, want)
 	}
 }
 
 func TestAColourInsideATokenDoesNotSaveIt(t *testing.T) {
-	got := report.VisibleLog("ghs_" + strings.Repeat("A", 10) + "\x1b[0m" + strings.Repeat("B", 26))
+	got := hostile.VisibleLog("ghs_" + strings.Repeat("A", 10) + "\x1b[0m" + strings.Repeat("B", 26))
 	if got != "***" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestATextOfSeveralLinesKeepsThem(t *testing.T) {
+	if got, want := hostile.VisibleLines("a\n\tb\r\x1b[1m\u202e"), "a\n\tb\\r\\x1b[1m\\u202e"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -82,12 +88,31 @@ func FuzzVisibleIsOneValidLine(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		v := report.Visible(s)
+		v := hostile.Visible(s)
 		if !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
 			t.Errorf("Visible(%q) = %q", s, v)
 		}
-		if log := report.VisibleLog(s); strings.ContainsFunc(log, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		if lines := hostile.VisibleLines(s); strings.Count(lines, "\n") > strings.Count(s, "\n") {
+			t.Errorf("VisibleLines(%q) = %q", s, lines)
+		}
+		if log := hostile.VisibleLog(s); strings.ContainsFunc(log, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 			t.Errorf("VisibleLog(%q) = %q", s, log)
+		}
+	})
+}
+
+// A line of ordinary text around a credential stays, and the credential goes.
+func FuzzNoTokenOfGitHubStays(f *testing.F) {
+	for _, s := range []string{"", "x ", "https://", "token=", "\u017fecret: ", "a\x1b["} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, before, after string) {
+		token := "ghp_" + strings.Repeat("a1B2", 9)
+		for name, shown := range map[string]string{"Mask": hostile.Mask(before + token + after), "Visible": hostile.Visible(before + token + after),
+			"VisibleLines": hostile.VisibleLines(before + token + after), "VisibleLog": hostile.VisibleLog(before + token + after)} {
+			if strings.Contains(shown, token) {
+				t.Errorf("%s of %q: %q", name, before+token+after, shown)
+			}
 		}
 	})
 }
