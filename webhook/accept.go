@@ -27,6 +27,7 @@ type Hub interface {
 	FileAtDefaultBranch(ctx context.Context, r forge.Repo, path string) (forge.File, error)
 	ResolveRef(ctx context.Context, r forge.Repo, name string) (forge.Ref, error)
 	MergeBase(ctx context.Context, r forge.Repo, base, head string) (string, error)
+	Comment(ctx context.Context, r forge.Repo, id int64) (forge.Comment, error)
 	FindComment(ctx context.Context, r forge.Repo, number int, marker string) (forge.Comment, bool, error)
 	CreateComment(ctx context.Context, r forge.Repo, number int, body string) (forge.Comment, error)
 	EditComment(ctx context.Context, r forge.Repo, id int64, body string) (forge.Comment, error)

@@ -26,6 +26,10 @@ func (a *Acceptor) comment(ctx context.Context, e job.Event, log *slog.Logger) e
 	}
 	hub, repo := a.Hub(e.Installation), repoOf(e.Repository)
 	marker := fmt.Sprintf("comment:%d", e.Comment.ID)
+	commands, err := a.stillWritten(ctx, hub, e, commands, log)
+	if err != nil {
+		return err
+	}
 	if len(commands) == 0 && !lost {
 		if gone {
 			return a.mend(ctx, hub, e, marker, "This is no longer asked for: the comment has been changed.")

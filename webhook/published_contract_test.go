@@ -124,7 +124,7 @@ var must = map[string][]string{
 	"pull_request":              {"labeled", "unlabeled", "opened", "reopened", "synchronize", "closed"},
 	"installation":              {"created", "deleted", "suspend", "unsuspend", "new_permissions_accepted"},
 	"installation_repositories": {"added", "removed"},
-	"repository":                {"renamed", "transferred", "deleted", "archived", "privatized", "publicized"},
+	"repository":                {"renamed", "transferred", "deleted", "privatized", "publicized"},
 }
 
 func TestEveryPublishedPayloadIsAcceptedAndMeansWhatItSays(t *testing.T) {

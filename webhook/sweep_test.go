@@ -70,8 +70,9 @@ func TestWhatHasNoEffectOrArrivedIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, goodConfig)
 	w.label("writer", "benchmark") // it arrived
+	w.ok(w.Archive("writer", w.repo, true)) // this too
+	w.ok(w.Settle(t.Context()))
 	w.SetDeliveryMode(forgetest.DeliveryMode{Lost: true})
-	w.ok(w.Archive("writer", w.repo, true))
 	w.ok(w.Archive("writer", w.repo, false))
 	w.ok(w.Settle(t.Context()))
 	n, err := w.sweeper(new(time.Duration)).look(t.Context(), time.Minute)

@@ -35,11 +35,11 @@ func (s *Server) Transfer(login string, r *Repo, owner string) error {
 				"repositories_added": []object{}, "repositories_removed": []object{shown},
 			})
 		}
-		from := "user"
+		from := object{"user": s.userJSON(former)}
 		if former.Type == "Organization" {
-			from = "organization"
+			from = object{"organization": s.orgJSON(former)}
 		}
-		s.emit("repository", "transferred", r, u, object{"changes": object{"owner": object{"from": object{from: s.userJSON(former)}}}})
+		s.emit("repository", "transferred", r, u, object{"changes": object{"owner": object{"from": from}}})
 		return nil
 	})
 }
