@@ -60,12 +60,12 @@ type try struct {
 func (s *service) do(ctx context.Context, l queue.Lease) {
 	// The id becomes the name of a folder that is removed in the end.
 	if !l.Job.ID.Valid() || l.Try < 1 {
-		s.Logger.Error("serve sent a job that cannot be done", "job", l.Job.ID, "try", l.Try)
+		s.Logger.With(l.Job.About()...).Error("serve sent a job that cannot be done")
 		return
 	}
 	t := &try{service: s, job: l.Job, try: l.Try,
 		dir: filepath.Join(s.jobs, fmt.Sprintf("%s-%d", l.Job.ID, l.Try)),
-		log: s.Logger.With("job", l.Job.ID, "try", l.Try)}
+		log: s.Logger.With(l.Job.About()...)}
 	t.lease, t.lose = context.WithCancelCause(context.WithoutCancel(ctx))
 	t.work, t.stop = context.WithCancelCause(t.lease)
 	defer t.lose(nil)

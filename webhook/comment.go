@@ -154,7 +154,7 @@ func (a *Acceptor) obey(ctx context.Context, hub Hub, repo forge.Repo, cfg *conf
 
 func logJob(log *slog.Logger, j job.Job, fresh bool, err error) {
 	if err == nil {
-		log.Info("job accepted", "job", j.ID, "new", fresh, "base", j.Base.SHA, "head", j.Head.SHA)
+		log.Info("job accepted", "job", j.ID, "try", j.Try, "new", fresh, "base", j.Base.SHA, "head", j.Head.SHA)
 	}
 }
 

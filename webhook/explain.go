@@ -34,6 +34,6 @@ func (a *Acceptor) explain(ctx context.Context, cfg *config.Repo, e job.Event, c
 	if err != nil {
 		return fmt.Errorf("keep the table: %w", err)
 	}
-	log.Info("table accepted", "job", made.ID, "new", fresh)
+	log.Info("table accepted", "job", made.ID, "try", made.Try, "new", fresh)
 	return nil
 }

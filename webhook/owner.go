@@ -84,7 +84,7 @@ func (a *Acceptor) hold(ctx context.Context, j job.Job, why string) error {
 	if err != nil {
 		return fmt.Errorf("hold job %s: %w", j.ID, err)
 	}
-	a.Log.Info("job held", "delivery", j.Wish.Delivery, "job", j.ID, "try", j.Try, "why", why, "goes_on", why == "")
+	a.Log.With(j.About()...).Info("job held", "why", why, "goes_on", why == "")
 	return nil
 }
 
@@ -100,7 +100,7 @@ func (a *Acceptor) takeBack(ctx context.Context, j job.Job, why string) error {
 	if _, err := a.Store.Cancel(ctx, j.ID, job.Cancel{Reason: why, At: a.Now().UTC()}); err != nil {
 		return fmt.Errorf("cancel job %s: %w", j.ID, err)
 	}
-	a.Log.Info("job taken back", "delivery", j.Wish.Delivery, "job", j.ID, "try", j.Try, "why", why)
+	a.Log.With(j.About()...).Info("job taken back", "why", why)
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (a *Acceptor) rename(ctx context.Context, j job.Job, now forge.Repository, 
 	if err != nil {
 		return fmt.Errorf("note the repository's new name in job %s: %w", j.ID, err)
 	}
-	a.Log.Info("the job's repository has changed", "delivery", j.Wish.Delivery, "job", j.ID, "try", j.Try,
+	a.Log.With(j.About()...).Info("the job's repository has changed",
 		"from", j.Repository.FullName(), "to", next.FullName(), "private", next.Private)
 	return nil
 }

@@ -69,7 +69,7 @@ func TestADeliveryThatFailsTimeAndAgainIsAskedForLessOften(t *testing.T) {
 func TestWhatHasNoEffectOrArrivedIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, goodConfig)
-	w.label("writer", "benchmark") // it arrived
+	w.label("writer", "benchmark")          // it arrived
 	w.ok(w.Archive("writer", w.repo, true)) // this too
 	w.ok(w.Settle(t.Context()))
 	w.SetDeliveryMode(forgetest.DeliveryMode{Lost: true})

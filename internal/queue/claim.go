@@ -114,7 +114,7 @@ func (d *desk) claimNow(ctx context.Context, who Runner) (job.Job, bool, error) 
 			return job.Job{}, false, err
 		}
 		if within {
-			d.q.log.Info("handed out", "job", handed.ID, "try", handed.Try, "runner", who.Name)
+			d.q.log.With(handed.About()...).Info("handed out", "runner", who.Name)
 			return handed, true, nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -204,11 +205,24 @@ func (d *desk) fault(what string, r request, err error) answer {
 	case errors.Is(err, errTaken), errors.Is(err, ErrNotFound):
 		return failed(codeStale, fmt.Sprintf("try %d of job %s is not this runner's", r.Try, r.ID))
 	case errors.Is(err, ErrFull):
-		d.q.log.Error("a runner's message was not kept", "what", what, "job", r.ID, "error", err)
+		d.about(r).Error("a runner's message was not kept", "what", what, "error", err)
 		return failed(codeAgain, "the store is full")
 	}
-	d.q.log.Warn("a runner's request failed", "what", what, "job", r.ID, "error", err)
+	d.about(r).Warn("a runner's request failed", "what", what, "error", err)
 	return failed(codeAgain, "the request could not be carried out")
+}
+
+// about is the log of what a request is about. A claim is about no job yet.
+func (d *desk) about(r request) *slog.Logger {
+	if r.ID == "" {
+		return d.q.log
+	}
+	j := job.Job{ID: r.ID}
+	if known := d.index.find(func(j job.Job) bool { return j.ID == r.ID }); len(known) == 1 {
+		j = known[0]
+	}
+	j.Try = r.Try
+	return d.q.log.With(j.About()...)
 }
 
 func (d *desk) enter(key string) bool {

@@ -237,7 +237,7 @@ func (q *Queue) handleEvent(ctx context.Context, m jetstream.Msg, handle func(co
 		q.endEvent(m, "", EventGivenUp)
 		return
 	}
-	log := q.log.With("delivery", ev.Delivery, "kind", ev.Kind, "try", tries)
+	log := q.log.With("delivery", ev.Delivery, "event", ev.Kind, "handing", tries)
 	age := q.now().Sub(meta.Timestamp)
 	// More often than failures explain: the event took the process down with it.
 	if tries > failuresIn(age)+q.opts.EventTries {

@@ -166,11 +166,11 @@ func (d *desk) sweep(ctx context.Context) {
 
 func (d *desk) swept(before, after job.Job, rev uint64, err error) {
 	if err != nil {
-		d.q.log.Warn("a job could not be swept", "job", before.ID, "error", err)
+		d.q.log.With(before.About()...).Warn("a job could not be swept", "error", err)
 		return
 	}
 	d.index.apply(after, rev)
 	if len(after.LostTries) > len(before.LostTries) || after.State == job.Cancelled {
-		d.q.log.Info("swept", "job", after.ID, "try", before.Try, "runner", before.RunnerName, "state", after.State)
+		d.q.log.With(before.About()...).Info("swept", "runner", before.RunnerName, "state", after.State)
 	}
 }

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
@@ -33,7 +34,7 @@ func (d *desk) token(ctx context.Context, who Runner, r request) answer {
 	}
 	t, err := d.Desk.Token(ctx, j)
 	if err != nil {
-		d.q.log.Warn("no clone token", "job", j.ID, "error", err)
+		d.q.log.With(j.About()...).Warn("no clone token", "error", err)
 		return failed(codeToken, "the forge gave none")
 	}
 	if t.Value != "" {
@@ -60,7 +61,7 @@ func (d *desk) fetched(ctx context.Context, who Runner, r request) answer {
 			ours = append(ours, Token{Value: v})
 		}
 	}
-	d.revoke(ctx, r.ID, ours)
+	d.revoke(ctx, d.about(r), ours)
 	return answer{}
 }
 
@@ -82,7 +83,7 @@ func (d *desk) recall(ctx context.Context, j job.Job) {
 	}
 	d.mu.Unlock()
 	if len(gone) > 0 {
-		d.wg.Go(func() { d.revoke(ctx, j.ID, gone) })
+		d.wg.Go(func() { d.revoke(ctx, d.q.log.With(j.About()...), gone) })
 	}
 }
 
@@ -94,13 +95,13 @@ func (d *desk) forget(k lent) []Token {
 	return ts
 }
 
-func (d *desk) revoke(ctx context.Context, id job.ID, ts []Token) {
+func (d *desk) revoke(ctx context.Context, log *slog.Logger, ts []Token) {
 	// At shutdown too: a token that is left alive is worse than a moment's wait.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	for _, t := range ts {
 		if err := d.Desk.Revoke(ctx, t); err != nil {
-			d.q.log.Warn("a clone token could not be revoked; it ends by itself", "job", id, "expires", t.Expires.Format(time.RFC3339), "error", err)
+			log.Warn("a clone token could not be revoked; it ends by itself", "expires", t.Expires.Format(time.RFC3339), "error", err)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (p *Publisher) putCheck(ctx context.Context, hub Hub, repo forge.Repo, j jo
 	if err != nil {
 		shown.Problem = err.Error()
 		p.observe("given-up")
-		p.Log.Warn("check run given up", "job", string(j.ID), "err", err)
+		p.Log.With(j.About()...).Warn("check run given up", "err", err)
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (p *Publisher) comment(ctx context.Context, hub Hub, repo forge.Repo, j job
 	case permanent(err):
 		shown.Problem = err.Error()
 		p.observe("given-up")
-		p.Log.Warn("comment given up; the result stays on the check run", "job", string(j.ID), "err", err)
+		p.Log.With(j.About()...).Warn("comment given up; the result stays on the check run", "err", err)
 		return nil
 	default:
 		return fmt.Errorf("write the comment: %w", err)

@@ -183,14 +183,18 @@ func (p *Publisher) work(ctx context.Context, a *agenda) {
 // A job that cannot even be looked at without a panic rests: it must not stop all
 // the others.
 func (p *Publisher) attend(ctx context.Context, id job.ID) (wait time.Duration) {
+	j := job.Job{ID: id}
 	defer func() {
 		if v := recover(); v != nil {
-			p.Log.Error("a job could not be published: it made the publisher panic", "job", string(id), "panic", v, "stack", string(debug.Stack()))
+			p.Log.With(j.About()...).Error("a job could not be published: it made the publisher panic", "panic", v, "stack", string(debug.Stack()))
 			p.observe("retry")
 			wait = panicRest
 		}
 	}()
-	j, err := p.Store.Get(ctx, id)
+	var err error
+	if j, err = p.Store.Get(ctx, id); err != nil {
+		j.ID = id
+	}
 	if err == nil && j.Held != "" {
 		return 0 // it comes round when it is released
 	}
@@ -198,7 +202,7 @@ func (p *Publisher) attend(ctx context.Context, id job.ID) (wait time.Duration) 
 	if shown && !p.movedUp(j) {
 		return 0
 	}
-	log := p.Log.With("job", string(id), "try", j.Try, "delivery", j.Wish.Delivery)
+	log := p.Log.With(j.About()...)
 	if err == nil {
 		if isProgress(j) || shown {
 			err = p.bring(forge.AsProgress(ctx), j)
@@ -209,6 +213,9 @@ func (p *Publisher) attend(ctx context.Context, id job.ID) (wait time.Duration) 
 	switch {
 	case err == nil:
 		p.observe("published")
+		if finished(j) {
+			log.Info("published", "state", j.State)
+		}
 		return 0
 	case ctx.Err() != nil:
 		return 0 // the next holder of the lease sees the same record
@@ -218,7 +225,7 @@ func (p *Publisher) attend(ctx context.Context, id job.ID) (wait time.Duration) 
 	p.observe("retry")
 	wait = p.waitAfter(err, j)
 	log.Warn("not published yet", "err", err, "again_in", wait.String())
-	p.countRetry(ctx, id, err)
+	p.countRetry(ctx, j, err)
 	return wait
 }
 
@@ -245,14 +252,14 @@ func (p *Publisher) waitAfter(err error, j job.Job) time.Duration {
 
 // countRetry notes why the job is not shown yet. A failure to note it is only
 // a note lost.
-func (p *Publisher) countRetry(ctx context.Context, id job.ID, why error) {
-	_, err := p.Store.Update(ctx, id, func(j *job.Job) error {
+func (p *Publisher) countRetry(ctx context.Context, of job.Job, why error) {
+	_, err := p.Store.Update(ctx, of.ID, func(j *job.Job) error {
 		j.Published.Retries++
 		j.Published.Problem = why.Error()
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		p.Log.Warn("retry not noted", "job", string(id), "err", err)
+		p.Log.With(of.About()...).Warn("retry not noted", "err", err)
 	}
 }
 

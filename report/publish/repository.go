@@ -18,8 +18,8 @@ func (p *Publisher) whereNow(ctx context.Context, hub Hub, j job.Job) (_ job.Job
 	}
 	if err != nil {
 		p.observe("given-up")
-		p.Log.Warn("the report is given up: its repository is gone or out of reach", "job", string(j.ID), "try", j.Try,
-			"delivery", j.Wish.Delivery, "repository", j.Repository.FullName(), "err", err)
+		p.Log.With(j.About()...).Warn("the report is given up: its repository is gone or out of reach",
+			"repository", j.Repository.FullName(), "err", err)
 		return j, false, nil
 	}
 	if now.Repo.Owner == j.Repository.Owner && now.Repo.Name == j.Repository.Name && now.Private == j.Repository.Private {

@@ -108,7 +108,7 @@ func (p *Publisher) waitingText(ctx context.Context, j job.Job, place string) st
 	}
 	// The price is a service: a report does not wait for it.
 	if price, err := p.price(ctx, j); err != nil {
-		p.Log.Warn("no price", "job", string(j.ID), "err", err)
+		p.Log.With(j.About()...).Warn("no price", "err", err)
 	} else if price > 0 {
 		s += " Such a comparison took about " + roundTime(price) + " before."
 	}
