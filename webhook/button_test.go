@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/prbench/prbench/internal/forge"
@@ -123,6 +124,29 @@ func TestAButtonNeedsThePermissionOfACommand(t *testing.T) {
 		t.Errorf("%d jobs, want the first alone", n)
 	}
 	w.said("`triager` has `triage`")
+}
+
+func TestARefusalSaysWhatWasRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, goodConfig)
+	w.comment("writer", "/benchmark")
+	run := w.checkRun(w.forge, w.inst.ID, w.jobs()[0])
+	w.press("triager", run, job.ButtonCancel)
+	w.comment("reader", "/benchmark cancel")
+	w.comment("reader", "/benchmark status\n/benchmark help")
+	w.comment("reader", "/benchmark cancel\n/benchmark http")
+	all := w.replies()
+	if len(all) != 4 {
+		t.Fatalf("replies %q", all)
+	}
+	for i, want := range []string{"Nothing was cancelled: ", "Nothing was cancelled: ", "Nothing was done: ", "No benchmark was started: "} {
+		if !strings.HasPrefix(all[i], want) {
+			t.Errorf("reply %d does not begin with %q: %s", i, want, all[i])
+		}
+	}
+	if j := w.jobs()[0]; j.State != job.Queued || j.Cancel != nil {
+		t.Errorf("job %+v", j)
+	}
 }
 
 // Another App can give its check run any external id.

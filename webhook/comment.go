@@ -90,7 +90,7 @@ func (a *Acceptor) trusted(ctx context.Context, hub Hub, repo forge.Repo, e job.
 		return nil, fmt.Errorf("ask the permission of the sender: %w", err)
 	}
 	if !role.AtLeast(need) {
-		return nil, refuse("benchmarks run on a dedicated machine, so only people with %s permission on this repository can start them. "+
+		return nil, refuse("benchmarks run on a dedicated machine, so only people with %s permission on this repository have a say in them. "+
 			"%s has %s. A maintainer can ask for this one.", code(string(need)), code(e.Sender.Login), code(string(role)))
 	}
 	return cfg, cfgErr

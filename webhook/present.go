@@ -34,3 +34,25 @@ func (a *Acceptor) stillWritten(ctx context.Context, hub Hub, e job.Event, comma
 	}
 	return left, nil
 }
+
+// notDone says what a refusal refused, by what was asked for.
+func notDone(e job.Event) string {
+	const cancelled, started = "Nothing was cancelled", "No benchmark was started"
+	if e.CheckRun != nil && e.CheckRun.Button == job.ButtonCancel {
+		return cancelled
+	}
+	if e.Comment == nil {
+		return started
+	}
+	commands, _ := Commands(e.Comment.Body)
+	only := func(verbs ...Verb) bool {
+		return len(commands) > 0 && !slices.ContainsFunc(commands, func(c Command) bool { return !slices.Contains(verbs, c.Verb) })
+	}
+	switch {
+	case only(Cancel):
+		return cancelled
+	case only(Cancel, Status, Help, Explain):
+		return "Nothing was done"
+	}
+	return started
+}

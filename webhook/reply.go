@@ -20,7 +20,7 @@ func (a *Acceptor) say(ctx context.Context, hub Hub, e job.Event, marker string,
 		return err
 	}
 	log.Info("wish refused", "sender", e.Sender.Login, "why", err.Error())
-	return a.reply(ctx, hub, e, marker, "No benchmark was started: "+sentence(err.Error()))
+	return a.reply(ctx, hub, e, marker, notDone(e)+": "+sentence(err.Error()))
 }
 
 // reply writes one comment for each marker: what was said before is replaced.
