@@ -43,16 +43,3 @@ func (s *Server) Transfer(login string, r *Repo, owner string) error {
 		return nil
 	})
 }
-
-// SetPrivate hides a repository from those who have no part in it, or shows it.
-func (s *Server) SetPrivate(login string, r *Repo, private bool) error {
-	return s.as(login, func(u *User) error {
-		r.private = private
-		action := "publicized"
-		if private {
-			action = "privatized"
-		}
-		s.emit("repository", action, r, u, nil)
-		return nil
-	})
-}
