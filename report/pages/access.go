@@ -53,7 +53,7 @@ func (s *Server) private(ctx context.Context, j job.Job) bool {
 		case forge.NotFound, forge.Gone, forge.Uninstalled, forge.Suspended, forge.NoPermission:
 			private = true
 		default:
-			s.Log.Warn("it is not known whether a repository is private now", "job", string(j.ID), "err", err)
+			s.Log.With(j.About()...).Warn("it is not known whether a repository is private now", "err", err)
 			if known {
 				return last.private
 			}
@@ -161,7 +161,7 @@ func (s *Server) callback(w http.ResponseWriter, r *http.Request) {
 	who, err := s.SignIn.Visit(ctx, r.URL.Query().Get("code"), s.seal.verifier(began.State), j.Repository.ID)
 	switch {
 	case err != nil:
-		s.Log.Warn("a visitor could not sign in", "job", string(j.ID), "err", err)
+		s.Log.With(j.About()...).Warn("a visitor could not sign in", "err", err)
 		s.words(w, http.StatusBadGateway, "The sign-in did not work", []string{"GitHub did not say who you are."}, again)
 	case !who.MayRead:
 		s.words(w, http.StatusForbidden, "This page is not for your account", []string{"GitHub says that it may not read the repository."}, again)
