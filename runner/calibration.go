@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,12 +28,47 @@ const calibrationRest = time.Hour
 // calibrationBudget bounds a calibration that the runner makes by itself.
 const calibrationBudget = job.Duration(2 * time.Hour)
 
+// nextCalibrationFile is where a runner keeps what it is to be measured with
+// next, so that one that is started again need not wait for a job.
+const nextCalibrationFile = "calibrate-next.json"
+
 // measuredBefore is what the runner's last job leaves for a calibration: where
 // its built base is kept, and how that is measured.
 type measuredBefore struct {
-	key  cacheKey
-	base job.Side
-	spec job.Spec
+	Key  cacheKey
+	Base job.Side
+	Spec job.Spec
+}
+
+// keepLast keeps what the next calibration measures.
+func (s *service) keepLast(last *measuredBefore) {
+	s.last = last
+	data, err := json.Marshal(last)
+	path := filepath.Join(s.Work, nextCalibrationFile)
+	if err == nil {
+		err = errors.Join(os.WriteFile(path+".new", data, 0o600), os.Rename(path+".new", path))
+	}
+	if err != nil {
+		s.Logger.Warn("what the next calibration measures is not remembered", "error", err)
+	}
+}
+
+// findLast gives what an earlier process of this runner has kept, nil where
+// there is nothing that can be read.
+func (s *service) findLast() *measuredBefore {
+	data, err := os.ReadFile(filepath.Join(s.Work, nextCalibrationFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var last *measuredBefore
+	if err == nil {
+		err = json.Unmarshal(data, &last)
+	}
+	if err != nil {
+		s.Logger.Warn("what the next calibration measures is forgotten", "error", err)
+		return nil
+	}
+	return last
 }
 
 // calibration is the kept calibration of this machine, nil where there is none
@@ -79,7 +115,8 @@ func (s *service) calibrationDue(now time.Time) bool {
 		return false
 	}
 	c := s.calibration()
-	return c == nil || now.Sub(c.At) >= s.CalibrateEvery
+	// One of the future was made before the clock was set back.
+	return c == nil || now.Sub(c.At) >= s.CalibrateEvery || c.At.After(now)
 }
 
 // calibrateUntilClaimed measures the machine against itself and goes on asking
@@ -122,17 +159,17 @@ func (s *service) calibrate(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, removeTree(dir)) }()
 	tally := calibrate.NewTally()
-	e := &execution{box: s.Sandbox, dir: dir, spec: last.spec, name: s.Name, log: s.Logger.With("calibration", last.base.SHA),
+	e := &execution{box: s.Sandbox, dir: dir, spec: last.Spec, name: s.Name, log: s.Logger.With("calibration", last.Base.SHA),
 		sink: func(r job.Run) error { tally.Add(r); return nil }}
-	hit, err := s.bases.take(last.key, e.tree(job.Old), e.cache(job.Old))
+	hit, err := s.bases.take(last.Key, e.tree(job.Old), e.cache(job.Old))
 	if err != nil {
 		return err
 	}
 	if !hit { // it made place for others; the next job leaves another
-		s.last = nil
+		s.keepLast(nil)
 		return nil
 	}
-	defer func() { err = errors.Join(err, s.bases.put(last.key, e.tree(job.Old), e.cache(job.Old))) }()
+	defer func() { err = errors.Join(err, s.bases.put(last.Key, e.tree(job.Old), e.cache(job.Old))) }()
 	if err := copyTree(ctx, e.tree(job.Old), e.tree(job.New)); err != nil {
 		return err
 	}
@@ -140,7 +177,7 @@ func (s *service) calibrate(ctx context.Context) (err error) {
 		return err
 	}
 	e.log.Info("the machine is measured against itself")
-	r, err := e.againstItself(ctx, tally, last.base)
+	r, err := e.againstItself(ctx, tally, last.Base)
 	if err != nil {
 		return err
 	}
@@ -181,6 +218,6 @@ func calibrationSpec(s job.Spec) job.Spec {
 // remember keeps what a finished job leaves for a calibration.
 func (t *try) remember(e *execution) {
 	if t.CalibrateEvery > 0 && e.bases != nil && e.keep && t.Sandbox.Facts().Kind != sandbox.None && t.job.Spec.Adhoc == "" {
-		t.last = &measuredBefore{key: e.key, base: t.job.Base, spec: calibrationSpec(t.job.Spec)}
+		t.keepLast(&measuredBefore{Key: e.key, Base: t.job.Base, Spec: calibrationSpec(t.job.Spec)})
 	}
 }

@@ -71,6 +71,32 @@ func TestAJobEndsACalibrationAndKeepsItsBase(t *testing.T) {
 	w.nothingLeft()
 }
 
+func TestARunnerThatIsStartedAgainCalibratesWithoutAJob(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	w := newWorld(t, uneven("0"), nil)
+	w.opts.CalibrateEvery = time.Hour
+	stop := w.start(w.opts)
+	w.wait(w.create(spec()).ID, "ends", ended)
+	stop() // before it has been idle for long
+	if _, err := os.Stat(filepath.Join(w.opts.Work, runner.CalibrationFile)); !os.IsNotExist(err) {
+		t.Fatalf("it was calibrated already: %v", err)
+	}
+	stop = w.start(w.opts)
+	w.until("it is calibrated", func() bool {
+		r, err := calibrate.Read(filepath.Join(w.opts.Work, runner.CalibrationFile))
+		return err == nil && r.Commit.SHA == w.base
+	})
+	stop()
+	// The next one is due in an hour, whoever asks.
+	stop = w.start(w.opts)
+	w.goesOn(spec())
+	stop()
+	if n := strings.Count(w.log.String(), "the machine is measured against itself"); n != 1 {
+		t.Errorf("it was calibrated %d times", n)
+	}
+	w.nothingLeft()
+}
+
 func TestACalibrationOfAnotherMachineIsLeftOut(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	tally := calibrate.NewTally()

@@ -180,6 +180,7 @@ func (s *service) tidy() error {
 	if err := s.forget(time.Now()); err != nil {
 		return err
 	}
+	s.last = s.findLast()
 	if err := s.bases.shrink(max(s.CacheLimit, 0)); err != nil {
 		return err
 	}
