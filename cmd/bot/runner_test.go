@@ -43,7 +43,7 @@ func TestARunnersSandboxHasItsLimitsAndHidesItsKey(t *testing.T) {
 	} {
 		cfg, dir := runnerFile(t, c.text)
 		want := sandbox.Config{Kind: sandbox.Bubblewrap, Memory: config.DefaultMemory, Pids: config.DefaultPids,
-			FileSize: c.fileSize, KeepFree: c.keepFree, Private: []string{filepath.Join(dir, "work"), filepath.Join(dir, "runner.nk")}}
+			FileSize: c.fileSize, KeepFree: c.keepFree, Owner: filepath.Join(dir, "work"), Private: []string{filepath.Join(dir, "work"), filepath.Join(dir, "runner.nk")}}
 		if d := cmp.Diff(want, sandboxConfig(cfg)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
