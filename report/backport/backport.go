@@ -136,7 +136,7 @@ func kindOf(j job.Job, r *report.Report) Kind {
 func measuredKind(r *report.Report) Kind {
 	s := r.Summary
 	switch {
-	case s.Compared == 0 && len(s.OnlyOld) == 0 && len(r.Data.Losses) == 0:
+	case s.Compared == 0 && len(s.OnlyNew) > 0 && len(s.OnlyOld) == 0 && len(r.Data.Losses) == 0:
 		return NoBenchmarks // only the change has any
 	case r.RollUp.Verdict == stats.Safe:
 		return Safe

@@ -9,7 +9,6 @@ import (
 
 	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
-	"github.com/prbench/prbench/internal/queue"
 	"github.com/prbench/prbench/report/backport"
 )
 
@@ -316,5 +315,3 @@ func TestTheProgressOfManyLinesIsThatOfOne(t *testing.T) {
 	}))
 	w.end(lease, job.Outcome{Kind: job.Stopped})
 }
-
-var _ Store = (*queue.Queue)(nil)

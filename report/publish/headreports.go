@@ -2,12 +2,17 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/queue"
 	"github.com/prbench/prbench/report"
+	"github.com/prbench/prbench/report/backport"
 )
 
 // headReport is the report of one finished job of a head commit.
@@ -160,14 +165,34 @@ func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts, acce
 }
 
 // samples reads what the job's last try measured. Records of another runner, or
-// of another try, are under other subjects and are never seen.
+// of another try, are under other subjects and are never seen. Of a backport whose
+// samples are too old to be in the stream, those of its record are read.
 func (p *Publisher) samples(ctx context.Context, j job.Job) (*report.Data, error) {
 	c := report.NewCollector()
-	for run, err := range p.Store.Runs(ctx, j.Runner, j.ID, j.Try) {
-		if err != nil {
-			return nil, fmt.Errorf("read the samples of job %s: %w", j.ID, err)
+	n, err := collect(c, p.Store.Runs(ctx, j.Runner, j.ID, j.Try))
+	if err == nil && n == 0 && j.Backport != nil && j.Outcome != nil && j.Outcome.Runs > 0 {
+		var in io.ReadCloser
+		if in, err = p.Store.RecordSamples(ctx, j.ID); err == nil {
+			_, err = collect(c, backport.ReadSamples(in, "samples", nil))
+			err = errors.Join(err, in.Close())
+		} else if errors.Is(err, queue.ErrNotFound) {
+			err = nil
 		}
-		c.AddRun(run)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the samples of job %s: %w", j.ID, err)
 	}
 	return c.Data(), nil
+}
+
+// collect adds runs and counts them.
+func collect(c *report.Collector, runs iter.Seq2[job.Run, error]) (n int, err error) {
+	for run, err := range runs {
+		if err != nil {
+			return n, err
+		}
+		c.AddRun(run)
+		n++
+	}
+	return n, nil
 }

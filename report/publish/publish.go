@@ -50,6 +50,8 @@ type Store interface {
 	// HasRecord tells whether a job's record is kept, and PutRecord keeps it, once.
 	HasRecord(ctx context.Context, id job.ID) (bool, error)
 	PutRecord(ctx context.Context, id job.ID, record []byte, samples io.Reader) error
+	// RecordSamples reads the samples of a job's record; queue.ErrNotFound: none are kept.
+	RecordSamples(ctx context.Context, id job.ID) (io.ReadCloser, error)
 	// Lead runs fn while this process holds the named lease.
 	Lead(ctx context.Context, name string, fn func(ctx context.Context) error) error
 }
