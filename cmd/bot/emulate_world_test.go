@@ -63,7 +63,7 @@ func newEmulated(t *testing.T) *emulated {
 	return w
 }
 
-func appKey(t *testing.T) string {
+func appKey(t testing.TB) string {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -98,7 +98,7 @@ func servedRepository(t *testing.T) (*forgetest.Server, string) {
 	return code, dir
 }
 
-func gitIn(t *testing.T, dir string, args ...string) string {
+func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
