@@ -42,6 +42,7 @@ type Reports interface {
 
 // Records holds the records of backports. *queue.Queue is one.
 type Records interface {
+	HasRecord(ctx context.Context, id job.ID) (bool, error)
 	Record(ctx context.Context, id job.ID) ([]byte, error)
 	RecordSamples(ctx context.Context, id job.ID) (io.ReadCloser, error)
 }

@@ -208,7 +208,12 @@ func TestTheRecordOfABackportIsBesideItsPage(t *testing.T) {
 	if p := w.browser().open(w.pages.URL(j) + "/record.json"); p.status != http.StatusNotFound {
 		t.Errorf("a record that is not there: %d", p.status)
 	}
+	l := w.claim()
+	w.pairs(l, 0, 5)
+	w.end(l, job.Outcome{Kind: job.Measured, Runs: 10, Pairs: 5})
+	w.browser().open(w.pages.URL(j)).hides(t, "record.json")
 	w.ok(w.store.PutRecord(t.Context(), j.ID, []byte(`{"line":"v1"}`), strings.NewReader("{\"side\":\"old\"}\n")))
+	w.browser().open(w.pages.URL(j)).says(t, address(j)+"/record.json", "record-samples.jsonl")
 	for file, want := range map[string]string{"record.json": `{"line":"v1"}`, "record-samples.jsonl": "{\"side\":\"old\"}\n"} {
 		p := w.browser().open(w.pages.URL(j) + "/" + file)
 		if p.status != http.StatusOK || p.body != want || !strings.HasPrefix(p.header.Get("Content-Disposition"), "attachment;") {

@@ -70,7 +70,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, j job.Job) {
 // report of an attempt shows the attempts before it, and their ledger.
 func (s *Server) key(ctx context.Context, j job.Job, what string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %s %d %s\n", j.ID, what, j.Revision, s.place(j))
+	fmt.Fprintf(h, "%s %s %d %s %v\n", j.ID, what, j.Revision, s.place(j), s.hasRecord(ctx, j))
 	if finished(j) || j.Attempt > 1 {
 		all, err := s.Store.List(ctx, j.Repository.ID, j.PR)
 		if err != nil {
@@ -156,17 +156,27 @@ func (s *Server) finishedPage(ctx context.Context, w io.Writer, j job.Job) error
 	case err != nil:
 		return err
 	case r == nil:
-		return report.FailurePage(w, report.AboutOf(&j), *j.Outcome, s.links(j, s.files(j, []string{"report.html", "report.md"})))
+		return report.FailurePage(w, report.AboutOf(&j), *j.Outcome, s.links(j, s.files(ctx, j, []string{"report.html", "report.md"})))
 	case r.Data.Processes == [2]int{} && j.Outcome.Runs > 0:
 		lead := []string{fmt.Sprintf("Samples are kept for %.0f days, and those of this comparison are older. Its comment on the pull request has the report.", s.Retention.Hours()/24)}
-		return report.UnderwayPage(w, report.Underway{About: report.AboutOf(&j), Title: "What was measured is not kept any more", Lead: lead}, s.links(j, s.files(j, nil)))
+		return report.UnderwayPage(w, report.Underway{About: report.AboutOf(&j), Title: "What was measured is not kept any more", Lead: lead}, s.links(j, s.files(ctx, j, nil)))
 	}
-	return r.Page(w, s.links(j, s.files(j, []string{"samples.csv", "report.json", "report.md", "report.txt", "report.html"})))
+	return r.Page(w, s.links(j, s.files(ctx, j, []string{"samples.csv", "report.json", "report.md", "report.txt", "report.html"})))
+}
+
+// hasRecord tells whether a backport's record is there. Where that is not to be
+// learned the page does without its links.
+func (s *Server) hasRecord(ctx context.Context, j job.Job) bool {
+	if j.Backport == nil || s.Records == nil {
+		return false
+	}
+	has, err := s.Records.HasRecord(ctx, j.ID)
+	return err == nil && has
 }
 
 // files adds the files of a backport.
-func (s *Server) files(j job.Job, names []string) []string {
-	if j.Backport != nil && s.Records != nil {
+func (s *Server) files(ctx context.Context, j job.Job, names []string) []string {
+	if s.hasRecord(ctx, j) {
 		names = append(names, "record.json", "record-samples.jsonl")
 	}
 	return names
