@@ -27,6 +27,7 @@ var arrows = map[string][]string{
 	"internal/forgetest": {},
 	"internal/config":    {"internal/job"},
 	"internal/benchfmt":  {"internal/job"},
+	"internal/testlog":   {},
 	"internal/hostile":   {},
 }
 

@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/internal/testlog"
 	"github.com/prbench/prbench/runner"
 )
 
@@ -28,27 +28,10 @@ type world struct {
 	head     string
 	token    string
 	opts     runner.Options
-	log      *lockedBuffer
+	log      *testlog.Buffer
 	mu       sync.Mutex
 	revoked  []string
 	stopDesk func()
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func newWorld(t *testing.T, base, head map[string]string) *world {
@@ -60,7 +43,7 @@ func newWorld(t *testing.T, base, head map[string]string) *world {
 // newWorldOf is a world whose forge has a copy of a repository.
 func newWorldOf(t *testing.T, r repo, baseSHA, headSHA string) *world {
 	t.Helper()
-	w := &world{t: t, log: &lockedBuffer{}}
+	w := &world{t: t, log: &testlog.Buffer{}}
 	forge := forgetest.Start(t)
 	owner := forgetest.Must(forge.AddUser("acme"))
 	w.token = forgetest.Must(forge.AddUserToken(owner.Login))

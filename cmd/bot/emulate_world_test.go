@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/prbench/prbench/internal/forgetest"
+	"github.com/prbench/prbench/internal/testlog"
 )
 
 // contractDir is where `make contract` installs emulate.
@@ -165,7 +166,7 @@ func startEmulate(t *testing.T, base, key string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var errs lockedBuffer
+	var errs testlog.Buffer
 	cmd.Stderr = &errs
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("node: %v", err)

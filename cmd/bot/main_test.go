@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prbench/prbench/internal/testlog"
 )
 
 // asBot makes the tests' own binary be the product, so that a test can start
@@ -36,27 +38,10 @@ type process struct {
 	t    testing.TB
 	cmd  *exec.Cmd
 	log  string // file of its standard error
-	out  lockedBuffer
+	out  testlog.Buffer
 	once sync.Once
 	err  error
 	done chan struct{}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // command is a `bot` that is not started yet. It sees nothing of the tests'

@@ -43,14 +43,7 @@ func newRunner(s stream) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&path, "config", "runner.yaml", "the configuration")
 	cmd.Flags().StringVar(&m.name, "name", "", "this machine's name in reports (default: its host name)")
-	cmd.Flags().DurationVar(&m.beat, "beat", 0, "how often serve is told of the progress")
-	cmd.Flags().BoolVar(&m.loopback, "loopback-forge", false, "fetch without TLS from a forge on this machine")
-	cmd.Flags().StringVar(&m.hostLock, "host-lock", "", "the file that stands for this machine")
-	for _, hidden := range []string{"beat", "loopback-forge", "host-lock"} {
-		if err := cmd.Flags().MarkHidden(hidden); err != nil {
-			panic(err) // the name is ours
-		}
-	}
+	trialRunnerFlags(cmd.Flags(), &m)
 	flags.Register(cmd.Flags())
 	cmd.AddCommand(newEnroll(s), newRevoke(s))
 	return cmd

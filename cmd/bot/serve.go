@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -37,23 +36,16 @@ func newServe(stream) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&path, "config", "serve.yaml", "the configuration")
 	flags.Register(cmd.Flags())
-	p.register(cmd.Flags())
+	trialServeFlags(cmd.Flags(), &p)
 	return cmd
 }
 
-// register adds flags that are no operator's concern: they are for a forge of
-// one's own and for trials of what happens when a process dies.
-func (p *pace) register(fs *pflag.FlagSet) {
-	for name, to := range map[string]*time.Duration{
-		"pace": &p.mutations, "progress-every": &p.progress, "lease": &p.lease, "lead-lease": &p.lead, "publish-retry": &p.retry,
-		"sweep-every": &p.sweep,
-	} {
-		fs.DurationVar(to, name, 0, "")
-		if err := fs.MarkHidden(name); err != nil {
-			panic(err) // the name is ours
-		}
-	}
-}
+// The tests' own binary puts flags here that make times short and let a runner
+// fetch from a forge on its machine. The product has none of them.
+var (
+	trialServeFlags  = func(*pflag.FlagSet, *pace) {}
+	trialRunnerFlags = func(*pflag.FlagSet, *machine) {}
+)
 
 // configError marks what stands in a configuration or flag as the caller's.
 func configError(err error) error {

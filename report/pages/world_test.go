@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/internal/testlog"
 	"github.com/prbench/prbench/report/publish"
 )
 
@@ -39,28 +39,11 @@ type world struct {
 	publish *publish.Publisher
 	pages   *Server
 	site    *httptest.Server
-	log     lockedBuffer
+	log     testlog.Buffer
 	wishes  int
 
 	mu    sync.Mutex
 	ahead time.Duration // of the pages' clock
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 type worldSpec struct{ private, signIn bool }
