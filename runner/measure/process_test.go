@@ -121,3 +121,27 @@ func TestATimeoutIsRecorded(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+func TestOutputThatIsCutShortKeepsWhatIsWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  string
+		kind job.OutcomeKind
+		text string
+	}{
+		"by a kill": {"kill -9 $$", job.Measured, "base failed: suite, ended by SIGKILL"},
+		"well":      {"exit 0", job.Measured, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, map[string]string{"run.sh": "#!/bin/sh\necho 'x.js n=1: 100'\nprintf 'x.js n=2: '\n" + c.end + "\n"}, job.Suite{Command: "./run.sh"})
+			o := b.run(t)
+			if o.Kind != c.kind || o.Text != c.text {
+				t.Errorf("%s, %q", o.Kind, o.Text)
+			}
+			for _, r := range b.runs {
+				if len(r.Samples) != 1 || r.Samples[0].Value != 100 || r.Unreadable != 1 || len(r.Quoted) != 1 {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+	}
+}
