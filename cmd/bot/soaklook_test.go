@@ -21,10 +21,11 @@ type holding struct {
 	runnerRSS  int64
 	serveFDs   int
 	runnerFDs  int
-	goroutines int // of serve
-	threads    int // of the runner
-	workFiles  int // mirrors grow with what is fetched; see jobFiles
-	jobFiles   int // in the folder of jobs
+	goroutines int   // of serve
+	live       int64 // of serve's heap, when it was last collected
+	threads    int   // of the runner
+	workFiles  int   // mirrors grow with what is fetched; see jobFiles
+	jobFiles   int   // in the folder of jobs
 	tmpFiles   int
 	mounts     int
 	groups     int // control groups of runs
@@ -33,8 +34,8 @@ type holding struct {
 }
 
 func (h holding) String() string {
-	return fmt.Sprintf("minute %3d: jobs %4d · serve %5.1f MiB %3d fds %3d goroutines, store %6.1f MiB · runner %5.1f MiB %3d fds %2d threads · files %4d in work, %d of jobs, %d in tmp · %d mounts, %d groups, %d processes of the runner",
-		h.minute, h.jobs, mib(h.serveRSS), h.serveFDs, h.goroutines, mib(h.state), mib(h.runnerRSS), h.runnerFDs, h.threads,
+	return fmt.Sprintf("minute %3d: jobs %4d · serve %5.1f MiB (%4.1f live) %3d fds %3d goroutines, store %6.1f MiB · runner %5.1f MiB %3d fds %2d threads · files %4d in work, %d of jobs, %d in tmp · %d mounts, %d groups, %d processes of the runner",
+		h.minute, h.jobs, mib(h.serveRSS), mib(h.live), h.serveFDs, h.goroutines, mib(h.state), mib(h.runnerRSS), h.runnerFDs, h.threads,
 		h.workFiles, h.jobFiles, h.tmpFiles, h.mounts, h.groups, h.foreign)
 }
 
@@ -58,6 +59,11 @@ func (s *soak) look(jobs int) holding {
 		if n, ok := strings.CutPrefix(line, "go_goroutines "); ok {
 			h.goroutines, err = strconv.Atoi(strings.TrimSpace(n))
 			s.ok(err)
+		}
+		if n, ok := strings.CutPrefix(line, "go_memstats_next_gc_bytes "); ok {
+			next, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+			s.ok(err)
+			h.live = int64(next / 2) // it collects when the heap has doubled
 		}
 	}
 	return h
@@ -163,6 +169,7 @@ var figures = []struct {
 	flat bool // it must not grow with the number of jobs
 }{
 	{"serve, MiB", func(h holding) float64 { return mib(h.serveRSS) }, false}, // its store's index holds every job
+	{"serve, live MiB", func(h holding) float64 { return mib(h.live) }, false},
 	{"serve, descriptors", func(h holding) float64 { return float64(h.serveFDs) }, false},
 	{"serve, goroutines", func(h holding) float64 { return float64(h.goroutines) }, true},
 	{"store, MiB", func(h holding) float64 { return mib(h.state) }, false},
