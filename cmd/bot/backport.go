@@ -251,7 +251,7 @@ func (b *localBackport) line(ctx context.Context, tip job.Side) error {
 	if !cell.Kind.Decided() {
 		return file.discard()
 	}
-	record := backport.NewRecord(backport.Of{Job: j, Cell: cell, Options: opts, Samples: file.digest.Samples(), Version: version()})
+	record := backport.NewRecord(backport.Of{Job: j, Cell: cell, Options: opts, Samples: file.digest.Samples(), Version: backport.Version()})
 	return file.keep(&record)
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 func newDemo(s stream) *cobra.Command {
-	var keep bool
+	var keep, lines bool
 	var kind string
 	var runs int
 	cmd := &cobra.Command{
@@ -31,9 +31,14 @@ func newDemo(s stream) *cobra.Command {
 			if kind != "bwrap" && kind != "none" {
 				return usageError("--sandbox: want bwrap or none, got %q", kind)
 			}
-			return demo(cmd.Context(), kind, runs, keep, s.out)
+			d := demoPlay{kind: kind, runs: runs, keep: keep, acts: []act{tellReport}}
+			if lines {
+				d.acts = append(d.acts, tellBackport)
+			}
+			return d.play(cmd.Context(), s.out)
 		},
 	}
+	cmd.Flags().BoolVar(&lines, "backport", false, "go on with a second act: a merged change, and the release lines that it may go to")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave it running, to look at in a browser, until Ctrl-C")
 	cmd.Flags().StringVar(&kind, "sandbox", "bwrap", "bwrap, or none: the demo's benchmarks then run with your own rights")
 	cmd.Flags().IntVar(&runs, "runs", 0, "runs a side, where the demo's own design is not wanted")
@@ -46,7 +51,18 @@ func newDemo(s stream) *cobra.Command {
 // demoPatience bounds the whole demo.
 const demoPatience = 10 * time.Minute
 
-func demo(ctx context.Context, kind string, runs int, keep bool, out io.Writer) (err error) {
+// demoPlay is a demo as it was asked for.
+type demoPlay struct {
+	kind string // of sandbox
+	runs int    // a side; 0: as the demo's repository says
+	keep bool
+	acts []act
+}
+
+// act is a part of the demo's story.
+type act func(context.Context, *narrator, *stage) error
+
+func (d demoPlay) play(ctx context.Context, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "prbench-demo-")
 	if err != nil {
 		return fmt.Errorf("make the demo's folder: %w", err)
@@ -61,23 +77,26 @@ func demo(ctx context.Context, kind string, runs int, keep bool, out io.Writer) 
 		return fmt.Errorf("make the demo's log: %w", err)
 	}
 	defer func() { err = errors.Join(err, logFile.Close()) }()
-	stage, err := setStage(ctx, dir, kind, runs, slog.New(slog.NewJSONHandler(logFile, nil)))
+	stage, err := setStage(ctx, dir, d.kind, d.runs, slog.New(slog.NewJSONHandler(logFile, nil)))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stage.close()) }()
 
-	n := &narrator{out: out, began: time.Now(), color: isColor(out)}
+	n := &narrator{out: out, began: time.Now(), color: isColor(out), shown: map[string]shownRun{}}
 	play, stop := context.WithTimeout(ctx, demoPatience)
 	defer stop()
-	if err := tell(play, n, stage); err != nil {
-		if ctx.Err() != nil {
-			return errors.New("stopped; nothing is left behind")
+	for _, act := range d.acts {
+		if err := act(play, n, stage); err != nil {
+			if ctx.Err() != nil {
+				return errors.New("stopped; nothing is left behind")
+			}
+			tail, _ := os.ReadFile(logFile.Name())
+			return fmt.Errorf("%w\nthe end of the log:\n%s", err, lastBytes(string(tail), 4000))
 		}
-		tail, _ := os.ReadFile(logFile.Name())
-		return fmt.Errorf("%w\nthe end of the log:\n%s", err, lastBytes(string(tail), 4000))
 	}
-	if !keep {
+	n.step("Done. `bot compare` and `bot backport` do the same in a repository of yours.")
+	if !d.keep {
 		return nil
 	}
 	n.step("It goes on running. The pull request: %s (Ctrl-C ends it)", stage.hub.PullURL(stage.pull))
@@ -93,8 +112,8 @@ func lastBytes(s string, n int) string {
 	return s
 }
 
-// tell is the story: a maintainer's label, the report, a stranger's comment.
-func tell(ctx context.Context, n *narrator, st *stage) error {
+// tellReport is the first act: a maintainer's label, the report, a stranger's comment.
+func tellReport(ctx context.Context, n *narrator, st *stage) error {
 	n.step("GitHub's stand-in is at %s, with the repository acme/textkit", st.hub.URL())
 	n.step("A contributor has opened a pull request: %s", st.hub.PullURL(st.pull))
 	n.step("serve takes webhooks at %s/webhook, a runner waits for jobs", st.serve.address())
@@ -125,11 +144,7 @@ func tell(ctx context.Context, n *narrator, st *stage) error {
 		return fmt.Errorf("wait for the refusal: %w", err)
 	}
 	n.step("The answer, and no job:")
-	if err := n.comment(body); err != nil {
-		return err
-	}
-	n.step("Done. `bot compare` does the same for two refs of a repository of yours.")
-	return nil
+	return n.comment(body)
 }
 
 // ourComment is the body of our comment that has the marker.
@@ -148,7 +163,11 @@ type narrator struct {
 	began time.Time
 	color bool
 
-	phase, title string // of the check run, as said last
+	shown map[string]shownRun // each check run as said last
+}
+
+type shownRun struct {
+	phase, title string
 	said         time.Time
 }
 
@@ -159,11 +178,12 @@ const sayEvery = 5 * time.Second
 func (n *narrator) checkRun(c forgetest.Conversation) {
 	for _, run := range c.CheckRuns {
 		phase, _, _ := strings.Cut(run.Title, ":")
-		if run.Title == "" || run.Title == n.title || phase == n.phase && time.Since(n.said) < sayEvery {
+		last := n.shown[run.Name]
+		if run.Title == "" || run.Title == last.title || phase == last.phase && time.Since(last.said) < sayEvery {
 			continue
 		}
-		n.phase, n.title, n.said = phase, run.Title, time.Now()
-		n.step("The check run on %s is %s: %s", run.HeadSHA[:10], strings.ReplaceAll(run.Status, "_", " "), run.Title)
+		n.shown[run.Name] = shownRun{phase, run.Title, time.Now()}
+		n.step("The check run %s on %s is %s: %s", run.Name, run.HeadSHA[:10], strings.ReplaceAll(run.Status, "_", " "), run.Title)
 	}
 }
 

@@ -15,7 +15,7 @@ func TestTheDemoTellsItsStoryAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, dir: t.TempDir()}
 	passable(t, w.dir)
-	p := start(t, w.dir, "demo", "--runs", "5", "--keep")
+	p := start(t, w.dir, "demo", "--runs", "5", "--backport", "--keep")
 	eventually(t, "the demo has told its story", func() bool {
 		if p.ended() {
 			t.Fatalf("it ended: %s\n%s", p.text(), &p.out)
@@ -24,7 +24,7 @@ func TestTheDemoTellsItsStoryAndLeavesNothingBehind(t *testing.T) {
 	})
 	told := p.out.String()
 	for _, words := range []string{"A maintainer puts the label", "The report is on the pull request", "Encode", "Sum", "Scan", "Fetch",
-		"5 runs a side", "A stranger", "permission", "Done."} {
+		"5 runs a side", "A stranger", "permission", "Act two", "already in v4.x", "conflicts with v1.x", "v0.x", "Each line has its answer", "Done."} {
 		if !strings.Contains(told, words) {
 			t.Errorf("the demo does not say %q:\n%s", words, told)
 		}

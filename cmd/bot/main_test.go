@@ -169,7 +169,7 @@ func (p *process) says(words string) {
 // eventually waits; the limit is against hanging, and no test depends on it.
 func eventually(t testing.TB, what string, true func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !true(); time.Sleep(20 * time.Millisecond) {
+	for limit := time.Now().Add(5 * time.Minute); !true(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("never: %s", what)
 		}

@@ -40,7 +40,8 @@ type stage struct {
 	dir   string
 	runs  int
 	hub   *forgetest.Server
-	pull  *forgetest.Pull
+	repo  *forgetest.Repo
+	pull  *forgetest.Pull // the one that is looked at
 	serve *server
 
 	parts []part
@@ -143,6 +144,7 @@ func (st *stage) openPull() (*forgetest.App, error) {
 	if err != nil {
 		return nil, err
 	}
+	st.repo = repo
 	for _, who := range []string{demoMaintainer, demoContributor, demoStranger} {
 		if _, err := st.hub.AddUser(who); err != nil {
 			return nil, err

@@ -58,6 +58,10 @@ type worldSpec struct {
 	base, head map[string]string
 	private    bool
 	flags      []string // of serve
+	// source, where set, is a repository in place of base, and change what the pull
+	// request pushes in place of head.
+	source string
+	change func(*forgetest.Work) error
 }
 
 func newWorld(t testing.TB, s worldSpec) *world {
@@ -80,7 +84,11 @@ func newWorld(t testing.TB, s worldSpec) *world {
 		_, err := w.AddUser(login)
 		w.ok(err)
 	}
-	w.repo, err = w.AddRepo("acme/engine", forgetest.RepoSpec{Private: s.private, Build: forgetest.WriteFiles("first", base)})
+	content, change := forgetest.RepoSpec{Private: s.private, Build: forgetest.WriteFiles("first", base)}, forgetest.WriteFiles("change", head)
+	if s.source != "" {
+		content, change = forgetest.RepoSpec{Private: s.private, Source: s.source}, s.change
+	}
+	w.repo, err = w.AddRepo("acme/engine", content)
 	w.ok(err)
 	w.ok(w.Grant(w.repo, "writer", "write"))
 	w.app, err = w.AddApp(forgetest.AppSpec{Slug: "prbench"})
@@ -90,7 +98,7 @@ func newWorld(t testing.TB, s worldSpec) *world {
 	w.SetWebhook(w.app, "http://"+w.listen+"/webhook", hookSecret)
 	w.fork, err = w.Fork(w.repo, "contributor")
 	w.ok(err)
-	_, err = w.Push("contributor", w.fork, "change", forgetest.WriteFiles("change", head))
+	_, err = w.Push("contributor", w.fork, "change", change)
 	w.ok(err)
 	w.pull, err = w.OpenPull(forgetest.PullSpec{Base: w.repo, Head: w.fork, HeadRef: "change", Author: "contributor", Title: "Change"})
 	w.ok(err)
