@@ -147,25 +147,49 @@ func (t *try) move(dir string) ([]job.Run, error) {
 			return nil, fmt.Errorf("take over a folder: %w", err)
 		}
 	}
-	var all []job.Run
-	seen := map[string]bool{}
-	for _, name := range []string{earlierFile, recordsFile} {
-		runs, err := readRecords(filepath.Join(t.dir, name))
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range runs {
-			key := fmt.Sprintf("%q %q %s %d", r.Suite, r.Case, r.Side, r.Pair)
-			if !seen[key] {
-				seen[key] = true
-				all = append(all, r)
-			}
-		}
+	earlier, err := readRecords(filepath.Join(t.dir, earlierFile))
+	if err != nil {
+		return nil, err
 	}
+	last, err := readRecords(filepath.Join(t.dir, recordsFile))
+	if err != nil {
+		return nil, err
+	}
+	all := joinPairs(earlier, last)
 	if err := writeRecords(filepath.Join(t.dir, earlierFile), all); err != nil {
 		return nil, err
 	}
 	return all, errors.Join(removeIfThere(filepath.Join(t.dir, recordsFile)), removeTree(filepath.Join(t.dir, runsDir)))
+}
+
+// joinPairs gives the runs of both, each pair from one of them: where both have
+// runs of it, from the one that has more. A pair of which one run was measured
+// before a stop is run again whole, and halves of two pairs are none.
+func joinPairs(earlier, last []job.Run) []job.Run {
+	type pair struct {
+		suite, name string
+		pair        int
+	}
+	of := func(r job.Run) pair { return pair{r.Suite, r.Case, r.Pair} }
+	before, since := map[pair]int{}, map[pair]int{}
+	for _, r := range earlier {
+		before[of(r)]++
+	}
+	for _, r := range last {
+		since[of(r)]++
+	}
+	var all []job.Run
+	for _, r := range earlier {
+		if before[of(r)] >= since[of(r)] {
+			all = append(all, r)
+		}
+	}
+	for _, r := range last {
+		if before[of(r)] < since[of(r)] {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 func removeIfThere(path string) error {
