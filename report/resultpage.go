@@ -71,7 +71,7 @@ func UnderwayPage(w io.Writer, u Underway, links []PageLink) error {
 			return fmt.Errorf("draw the page: %w", err)
 		}
 		d.Headline, d.Note, d.Detectable, d.Variance, d.Ledger, d.Recipe = u.Title, "", "", nil, nil, ""
-		d.Notices = append(d.Notices, pageNotice{"Interim.", capital(in.Headline()) + ". Each benchmark is judged at the last look that it has completed; what is not resolved there may still change."})
+		d.Notices = append(d.Notices, pageNotice{"Interim.", capital(in.Headline()) + ". " + interimSentence + "."})
 		for _, l := range u.Looks {
 			d.Looks = append(d.Looks, newPageLook(l))
 		}

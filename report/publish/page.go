@@ -33,7 +33,7 @@ func (p *Publisher) page(ctx context.Context, j job.Job) (page, error) {
 		place := p.place(j)
 		return page{status: "queued", title: "Waiting for a runner", summary: p.waitingText(ctx, j, place) + p.pageLink(j), place: place}, nil
 	case j.State == job.Running:
-		return page{status: "in_progress", title: progressTitle(j), summary: progressText(j) + p.pageLink(j)}, nil
+		return page{status: "in_progress", title: progressTitle(j), summary: progressText(j) + p.interimText(ctx, j) + p.pageLink(j)}, nil
 	case j.Outcome == nil || j.Try == 0:
 		why := "cancelled before it ran"
 		if j.Cancel != nil && j.Cancel.Reason != "" {

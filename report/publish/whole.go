@@ -32,6 +32,7 @@ func (p *Publisher) Interim(ctx context.Context, j job.Job) (*report.Report, []r
 	if len(opts.Looks) == 0 || j.Try == 0 {
 		return nil, nil, nil
 	}
+	opts.About.Page = p.pageURL(j)
 	if j.Attempt > 1 {
 		before, err := p.headReports(ctx, j)
 		if err != nil {
@@ -56,6 +57,24 @@ func (p *Publisher) Interim(ctx context.Context, j job.Job) (*report.Report, []r
 		return nil, nil, fmt.Errorf("analyse the looks of job %s: %w", j.ID, err)
 	}
 	return r, looks, nil
+}
+
+// interimText is what the looks of a running job found so far; empty before the
+// first.
+func (p *Publisher) interimText(ctx context.Context, j job.Job) string {
+	if j.Progress.Phase != job.PhaseMeasure && j.Progress.Phase != job.PhaseDeliver {
+		return "" // nothing is measured yet
+	}
+	r, looks, err := p.Interim(ctx, j)
+	if err != nil {
+		// How far the job is does not wait for what it has found.
+		p.Log.With(j.About()...).Warn("no interim table", "err", err)
+		return ""
+	}
+	if r == nil || len(looks) == 0 {
+		return ""
+	}
+	return "\n" + r.InterimMarkdown(looks)
 }
 
 // pageURL is the address of a job's page; empty: it has none.

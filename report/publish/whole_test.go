@@ -1,10 +1,12 @@
 package publish
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
 )
@@ -90,6 +92,41 @@ func TestARunningJobIsJudgedAtItsCompletedLooksOnly(t *testing.T) {
 	w.ok(err)
 	if row := r.Rows[0]; row.Verdict != stats.Regression || row.Stat.Look != 1 || row.Stat.LookReached != 8 || len(looks) != 1 || len(looks[0].Resolved) != 1 {
 		t.Errorf("after 10 pairs: %q at look %d, at %d pairs", row.Verdict, row.Stat.Look, row.Stat.LookReached)
+	}
+}
+
+func TestACheckRunShowsTheTableOfTheLastLookWhileItsJobRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.publisher())
+	w.ask(func(j *job.Job) { j.Spec.Runs, j.Spec.Looks = job.Adaptive, []int{8, 15, 25} })
+	l := w.claim()
+	tell := func(done int) (summary string) {
+		title := fmt.Sprintf("%d of at most 50 runs", done)
+		_, err := w.runner.Beat(t.Context(), l.Job.ID, l.Try, job.Progress{Phase: job.PhaseMeasure, Done: done, Total: 50, AtMost: true})
+		w.ok(err)
+		w.ok(w.Wait(t.Context(), w.pull, func(c forgetest.Conversation) bool {
+			if len(c.CheckRuns) != 1 || !strings.Contains(c.CheckRuns[0].Title, title) {
+				return false
+			}
+			summary = c.CheckRuns[0].Summary
+			return true
+		}))
+		return summary
+	}
+	w.pairs(l, 0, 7, 1.5)
+	if s := tell(14); strings.Contains(s, "Interim") || strings.Contains(s, "Encode") {
+		t.Errorf("before the first look:\n%s", s)
+	}
+	w.pairs(l, 7, 10, 1.5)
+	s := tell(20)
+	for _, words := range []string{"█", "**Interim.**", "Look 1 of 3, at 8 pairs: 1 resolved, 0 futile, 0 open", "Encode", "***", "slower by >2 %", "may still change"} {
+		if !strings.Contains(s, words) {
+			t.Errorf("after the first look there is no %q:\n%s", words, s)
+		}
+	}
+	if c := w.comments(); len(c) != 0 {
+		t.Errorf("there is a comment before there is a report: %q", c)
 	}
 }
 
