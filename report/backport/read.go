@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/report/stats"
 )
 
@@ -90,7 +91,7 @@ const wantCommit = "want a commit's name of 40 or 64 hex digits, got %q"
 
 // problem finds what makes no sense in a record, and where.
 func (r *Record) problem() (place, text string) {
-	checks := []func() (string, string){r.lineProblem, r.changeProblem, r.designProblem, r.samplesProblem, r.verdictProblem}
+	checks := []func() (string, string){r.lineProblem, r.changeProblem, r.designProblem, r.samplesProblem, r.verdictProblem, r.pickedProblem}
 	for _, check := range checks {
 		if place, text := check(); text != "" {
 			return place, text
@@ -132,17 +133,35 @@ func (r *Record) changeProblem() (place, text string) {
 			return at + "mainline", fmt.Sprintf("want the number of a parent, got %d", p.Mainline)
 		}
 	}
+	return "", ""
+}
+
+// pickedProblem finds a way of going onto the line that the verdict cannot come from.
+func (r *Record) pickedProblem() (place, text string) {
 	p := r.Picked
 	if p == nil {
+		if r.Verdict.Decided() {
+			return "picked", fmt.Sprintf("want one with the verdict %s, got null", report.Visible(string(r.Verdict)))
+		}
 		return "", ""
 	}
 	kinds := []job.PickKind{job.PickApplies, job.PickAppliesInPart, job.PickThere, job.PickConflicts}
-	applied := p.Kind == job.PickApplies || p.Kind == job.PickAppliesInPart
+	want := kinds[:2]
+	switch r.Verdict {
+	case Contained:
+		want = kinds[2:3]
+	case Conflicts:
+		want = kinds[3:]
+	case Unfetched, Fault, Cancelled:
+		want = kinds
+	}
 	switch {
-	case !slices.Contains(kinds, p.Kind):
-		return "picked.kind", fmt.Sprintf("want one of %v, got %q", kinds, p.Kind)
-	case applied && !commitName.MatchString(p.SHA):
+	case !slices.Contains(want, p.Kind):
+		return "picked.kind", fmt.Sprintf("want one of %v with the verdict %s, got %q", want, report.Visible(string(r.Verdict)), p.Kind)
+	case (p.Kind == job.PickApplies || p.Kind == job.PickAppliesInPart) && !commitName.MatchString(p.SHA):
 		return "picked.sha", fmt.Sprintf(wantCommit, p.SHA)
+	case p.Kind == job.PickConflicts && !commitName.MatchString(p.Commit):
+		return "picked.commit", fmt.Sprintf(wantCommit, p.Commit)
 	}
 	return "", ""
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,7 +142,7 @@ func TestWhatWasChangedInARecordOrItsSamplesIsNamed(t *testing.T) {
 	changed.Benchmarks = append([]backport.BenchmarkSaid{}, r.Benchmarks[1:]...)
 	changed.Benchmarks[0].Improvement += .01
 	got := verify(changed, samples)
-	for _, words := range []string{"the verdict is regresses, the record says safe", "the roll-up is {Verdict:regresses", "a.js n=1 is not in the record", "c.js n=1: it comes out as slower-within-margin"} {
+	for _, words := range []string{"the verdict is regresses, the record says safe", "the roll-up is regresses with 2 held, 1 regressing and 0 open of 3, the record says safe with", "a.js n=1 is not in the record", "c.js n=1: it comes out as slower-within-margin"} {
 		if !strings.Contains(got, words) {
 			t.Errorf("it does not say %q:\n%s", words, got)
 		}
@@ -154,6 +155,16 @@ func TestWhatWasChangedInARecordOrItsSamplesIsNamed(t *testing.T) {
 	words := *r
 	words.Words = "on v1.x all is well"
 	if got := verify(words, samples); !strings.Contains(got, `"on v1.x all is well"`) {
+		t.Error(got)
+	}
+	more := *r
+	more.Samples = &backport.Samples{Runs: 400, Digest: r.Samples.Digest}
+	if got := verify(more, samples); !strings.Contains(got, "the samples are 60 runs, the record says 400") {
+		t.Error(got)
+	}
+	twice := *r
+	twice.Benchmarks = append(slices.Clone(r.Benchmarks), r.Benchmarks[0])
+	if got := verify(twice, samples); !strings.Contains(got, "a.js n=1 is in the record and not in its samples") {
 		t.Error(got)
 	}
 	if _, err := r.Verify(nil, ""); err == nil {
@@ -210,6 +221,12 @@ func TestARecordThatIsNoneIsNamedByItsPlace(t *testing.T) {
 	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
+	without := *r
+	without.Picked = nil
+	var unpicked bytes.Buffer
+	if err := without.Write(&unpicked); err != nil {
+		t.Fatal(err)
+	}
 	replace := func(old, now string) string {
 		t.Helper()
 		if !strings.Contains(b.String(), old) {
@@ -226,10 +243,12 @@ func TestARecordThatIsNoneIsNamedByItsPlace(t *testing.T) {
 		replace(sha("c2"), "main"):               `record.json: change.picks[1].sha: want a commit's name`,
 		replace(`"cores": 8`, `"cores": 9`):      "record.json: host.sha256: it is not that of the facts",
 		replace(`"margin": 0.02`, `"margin": 1`): "record.json: spec: ",
-		replace(`"margin": 0.02`, `"margin": "x"`):        "record.json: spec.margin: ",
-		replace(`"digest": "`, `"digest": "x`):            "record.json: samples.digest: want 64 hex digits",
-		replace(`"verdict": "safe"`, `"verdict": "fine"`): `record.json: verdict: want how a line can end, got "fine"`,
-		replace(`"kind": "applies"`, `"kind": "?"`):       "record.json: picked.kind: want one of",
+		replace(`"margin": 0.02`, `"margin": "x"`):          "record.json: spec.margin: ",
+		replace(`"digest": "`, `"digest": "x`):              "record.json: samples.digest: want 64 hex digits",
+		replace(`"verdict": "safe"`, `"verdict": "fine"`):   `record.json: verdict: want how a line can end, got "fine"`,
+		replace(`"kind": "applies"`, `"kind": "?"`):         "record.json: picked.kind: want one of",
+		replace(`"kind": "applies"`, `"kind": "conflicts"`): `record.json: picked.kind: want one of [applies applies-in-part] with the verdict safe, got "conflicts"`,
+		unpicked.String(): "record.json: picked: want one with the verdict safe, got null",
 	} {
 		_, err := backport.ReadRecord(strings.NewReader(text), "record.json")
 		var place *backport.RecordError
@@ -242,6 +261,8 @@ func TestARecordThatIsNoneIsNamedByItsPlace(t *testing.T) {
 func TestWhatARecordIsWorthLater(t *testing.T) {
 	r, _ := recorded(t, lineJob("v1.x", sha("1"), nil), quiet.runs(30))
 	picked := *r.Picked
+	part := picked
+	part.Skipped = []string{sha("f")}
 	other, rewritten := picked, picked
 	other.SHA, other.PatchID = sha("d"), sha("e")
 	rewritten.SHA = sha("d")
@@ -256,10 +277,28 @@ func TestWhatARecordIsWorthLater(t *testing.T) {
 		{backport.Repeated{Picked: picked}, false, "the line v1.x is gone since; the record is right for 1111111"},
 		{backport.Repeated{Picked: other, Tip: r.Tip}, false, "does not reproduce: the change on 1111111 gives commit ddddddd with another difference, the record has 9191919"},
 		{backport.Repeated{Picked: rewritten, Tip: r.Tip}, false, "does not reproduce: the same difference on 1111111 gives commit ddddddd, the record has 9191919"},
+		{backport.Repeated{Picked: part, Tip: r.Tip}, false, "does not reproduce: of the change 1 commit is on 1111111 already, the record says 0, or others"},
 		{backport.Repeated{Picked: job.Picked{Kind: job.PickThere}, Tip: r.Tip}, false, `does not reproduce: the record says "applies", the change on 1111111 gives "already-there"`},
 	} {
 		if got := r.Standing(c.now); got.Words != c.want || got.Holds() != c.holds {
 			t.Errorf("got %+v, want %q", got, c.want)
+		}
+	}
+}
+
+func TestAConflictThatIsAnotherDoesNotReproduce(t *testing.T) {
+	then := job.Picked{Kind: job.PickConflicts, Commit: sha("c2"), Files: []string{"lib/a.js", "b\x1b.js"}}
+	j := lineJob("v6.x", sha("6"), func(j *job.Job) { j.Outcome = &job.Outcome{Kind: job.NotPicked, Picked: &then} })
+	r := again(t, backport.NewRecord(backport.Of{Job: j, Cell: backport.CellOf(j, nil), Options: report.OptionsOf(&j), Version: "1"}))
+	commit, files := then, then
+	commit.Commit, files.Files = sha("c1"), []string{"lib/a.js", "c", "d", "e", "f"}
+	for want, now := range map[string]job.Picked{
+		"holds: v6.x is still at 6666666, and the change gives the same there":                                                             then,
+		"does not reproduce: on 6666666 commit c1c1c1c does not go on, the record says c2c2c2c":                                            commit,
+		`does not reproduce: on 6666666 commit c2c2c2c does not go on in lib/a.js, c, d and 2 more, the record says lib/a.js and b\x1b.js`: files,
+	} {
+		if got := r.Standing(backport.Repeated{Picked: now, Tip: r.Tip}); got.Words != want {
+			t.Errorf("got %q, want %q", got.Words, want)
 		}
 	}
 }

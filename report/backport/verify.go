@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report"
@@ -28,8 +29,11 @@ func (r *Record) Verify(samples io.Reader, name string) (differences []string, e
 			return []string{fmt.Sprintf("the samples are others: their digest is %s, the record has %s (%s and %s)", again.Digest, r.Samples.Digest,
 				report.Plural(again.Runs, "run", "runs"), report.Plural(r.Samples.Runs, "run", "runs"))}, nil
 		}
+		if again.Runs != r.Samples.Runs {
+			differences = append(differences, fmt.Sprintf("the samples are %s, the record says %d", report.Plural(again.Runs, "run", "runs"), r.Samples.Runs))
+		}
 	}
-	return r.differences(cell), nil
+	return append(differences, r.differences(cell)...), nil
 }
 
 // judge reads the samples and judges them as the record's job was.
@@ -94,30 +98,40 @@ func (r *Record) differences(c Cell) []string {
 	case (rollUp == nil) != (r.RollUp == nil):
 		say("only one of the record and its samples has a roll-up")
 	case rollUp != nil && *rollUp != *r.RollUp:
-		say("the roll-up is %+v, the record says %+v", *rollUp, *r.RollUp)
+		say("the roll-up is %s, the record says %s", rollUp.words(), r.RollUp.words())
 	case c.Kind == r.Verdict && c.Kind != Cancelled && c.Sentence() != r.Words:
 		say("the words are %q, the record says %q", c.Sentence(), report.Visible(r.Words))
 	}
-	said := map[string]BenchmarkSaid{}
+	said := map[string][]BenchmarkSaid{} // two names may look the same
 	for _, b := range r.Benchmarks {
-		said[b.Benchmark] = b
+		said[b.Benchmark] = append(said[b.Benchmark], b)
 	}
 	for _, b := range benchmarks {
-		old, ok := said[b.Benchmark]
-		delete(said, b.Benchmark)
-		switch {
-		case !ok:
+		old := said[b.Benchmark]
+		if len(old) == 0 {
 			say("%s is not in the record", b.Benchmark)
-		case !b.same(old):
-			say("%s: it comes out as %s, the record says %s", b.Benchmark, b.words(), old.words())
+			continue
+		}
+		said[b.Benchmark] = old[1:]
+		if !b.same(old[0]) {
+			say("%s: it comes out as %s, the record says %s", b.Benchmark, b.words(), old[0].words())
 		}
 	}
 	for _, b := range r.Benchmarks {
-		if _, left := said[b.Benchmark]; left {
+		if left := said[b.Benchmark]; len(left) > 0 {
 			say("%s is in the record and not in its samples", report.Visible(b.Benchmark))
+			said[b.Benchmark] = left[1:]
 		}
 	}
 	return out
+}
+
+func (u RollUpSaid) words() string {
+	text := fmt.Sprintf("%s with %d held, %d regressing and %d open of %d", u.Verdict, u.Held, u.Regressing, u.Open, u.Declared)
+	if u.HostUnfit {
+		text += " on an unfit machine"
+	}
+	return text
 }
 
 // same allows for the last digits, which may differ between processors.
@@ -199,19 +213,43 @@ func (r *Record) Standing(now Repeated) Standing {
 
 // unlike says how a pick differs from the record's; empty where it does not.
 func (r *Record) unlike(now job.Picked) string {
-	then := r.Picked
-	short := func(sha string) string { return report.Visible(report.ShortSHA(sha)) }
-	switch {
-	case then == nil:
+	if r.Picked == nil {
 		return "" // it was never reached
-	case then.Kind != now.Kind:
-		return fmt.Sprintf("the record says %q, the change on %s gives %q", then.Kind, short(r.Tip), now.Kind)
-	case then.SHA != now.SHA && then.PatchID == now.PatchID:
-		return fmt.Sprintf("the same difference on %s gives commit %s, the record has %s", short(r.Tip), short(now.SHA), short(then.SHA))
-	case then.SHA != now.SHA:
-		return fmt.Sprintf("the change on %s gives commit %s with another difference, the record has %s", short(r.Tip), short(now.SHA), short(then.SHA))
-	case then.PatchID != now.PatchID:
-		return fmt.Sprintf("commit %s has patch id %s, the record says %s", short(now.SHA), short(now.PatchID), short(then.PatchID))
+	}
+	then, again := r.Picked, visiblePicked(&now)
+	short := func(sha string) string { return report.Visible(report.ShortSHA(sha)) }
+	tip := short(r.Tip)
+	switch {
+	case then.Kind != again.Kind:
+		return fmt.Sprintf("the record says %q, the change on %s gives %q", then.Kind, tip, again.Kind)
+	case then.SHA != again.SHA && then.PatchID == again.PatchID:
+		return fmt.Sprintf("the same difference on %s gives commit %s, the record has %s", tip, short(again.SHA), short(then.SHA))
+	case then.SHA != again.SHA:
+		return fmt.Sprintf("the change on %s gives commit %s with another difference, the record has %s", tip, short(again.SHA), short(then.SHA))
+	case then.PatchID != again.PatchID:
+		return fmt.Sprintf("commit %s has patch id %s, the record says %s", short(again.SHA), short(again.PatchID), short(then.PatchID))
+	case !slices.Equal(then.Skipped, again.Skipped):
+		return fmt.Sprintf("of the change %s on %s already, the record says %d, or others", report.Plural(len(again.Skipped), "commit is", "commits are"), tip, len(then.Skipped))
+	case then.Commit != again.Commit:
+		return fmt.Sprintf("on %s commit %s does not go on, the record says %s", tip, short(again.Commit), short(then.Commit))
+	case !slices.Equal(then.Files, again.Files):
+		return fmt.Sprintf("on %s commit %s does not go on in %s, the record says %s", tip, short(again.Commit), join(firstFiles(again.Files)), join(firstFiles(then.Files)))
 	}
 	return ""
+}
+
+// firstFiles are as many as a sentence names, of a conflict's files.
+func firstFiles(files []string) []string {
+	const most = 3
+	var out []string
+	for _, f := range files[:min(len(files), most)] {
+		out = append(out, report.Short(f, nameColumns))
+	}
+	switch more := len(files) - most; {
+	case more > 0:
+		out = append(out, fmt.Sprintf("%d more", more))
+	case len(files) == 0:
+		out = append(out, "no file")
+	}
+	return out
 }
