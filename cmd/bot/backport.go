@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os/user"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,15 +85,10 @@ func runBackport(ctx context.Context, f backportFlags, flags config.JobFlags, su
 	if err != nil {
 		return plainRefusal(err)
 	}
-	for _, tip := range b.tips {
-		if err := b.line(ctx, tip); err != nil {
-			return plainRefusal(err)
-		}
-	}
-	if f.main && ctx.Err() == nil {
-		if err := b.ownBase(ctx); err != nil {
-			return plainRefusal(err)
-		}
+	// What was measured is shown, whatever ended it.
+	failed := b.all(ctx, f.main)
+	if failed != nil && len(b.matrix.Cells) == 0 {
+		return plainRefusal(failed)
 	}
 	if err := writeFile(f.local.out, s.out, func(w io.Writer) error { return write(&b.matrix, w) }); err != nil {
 		return err
@@ -101,12 +97,33 @@ func runBackport(ctx context.Context, f backportFlags, flags config.JobFlags, su
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitFailed, "stopped; what was measured is above and in the records"}
+	case failed != nil:
+		return plainRefusal(failed)
 	case b.failed != nil:
 		return fmt.Errorf("this machine failed, not the code: %w", b.failed)
 	case b.gate && b.matrix.Conclusion() == report.Failed:
 		return &exitError{code: exitGate}
 	}
 	return nil
+}
+
+// all measures the change on each line and, where that is asked for, on its own base.
+func (b *localBackport) all(ctx context.Context, main bool) error {
+	for _, tip := range b.tips {
+		if err := b.line(ctx, tip); err != nil {
+			return err
+		}
+	}
+	if !main || ctx.Err() != nil {
+		return nil
+	}
+	err := b.ownBase(ctx)
+	var refused *source.Refused
+	if errors.As(err, &refused) {
+		b.say("not compared with its own base: %s", refused.Text)
+		return nil
+	}
+	return err
 }
 
 // plainRefusal gives the sentence of a refusal, without what was being done.
@@ -172,7 +189,10 @@ func newLocalBackport(ctx context.Context, f backportFlags, flags config.JobFlag
 	if err != nil {
 		return nil, err
 	}
-	for _, line := range lines {
+	for i, line := range lines {
+		if slices.Contains(lines[:i], line) {
+			continue
+		}
 		tip, err := source.LocalTip(ctx, b.repo, line)
 		if err != nil {
 			return nil, err

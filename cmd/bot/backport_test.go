@@ -160,6 +160,24 @@ func TestARecordIsCheckedAgainstItsSamplesAndTheRepository(t *testing.T) {
 	check(safe, exitFailed, "the samples are others", "the record does not hold")
 }
 
+func TestALineIsMeasuredOnceAndNothingIsLostForAChangeWithoutABase(t *testing.T) {
+	t.Parallel()
+	repo, records := releaseLines(t), t.TempDir()
+	git(t, repo, "checkout", "-q", "--orphan", "alone")
+	git(t, repo, "rm", "-rqf", ".")
+	put(t, repo, "news", "from elsewhere\n")
+	git(t, repo, "add", ".")
+	git(t, repo, "commit", "-q", "-m", "without a parent")
+	git(t, repo, "checkout", "-q", "main")
+	code, out, errs := bot(t, "backport", "--repo", repo, "--commits", "alone", "--lines", "v1.x,v1.x", "--main", "--records", records)
+	if code != exitOK || strings.Count(out, "\nv1.x ") != 1 || !strings.Contains(out, "On its own base: not measured") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if !strings.Contains(errs, "not compared with its own base: ") {
+		t.Errorf("standard error does not say why:\n%s", errs)
+	}
+}
+
 func TestABackportThatCannotBeginSaysWhy(t *testing.T) {
 	t.Parallel()
 	repo := releaseLines(t)

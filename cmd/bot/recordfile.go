@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 const (
 	recordEnd  = ".record.json"
 	samplesEnd = ".samples.jsonl"
+	partEnd    = ".part" // behind either, while it is not whole
 )
 
 // recordFolder makes the folder that records are kept in; one of its own among
@@ -43,16 +46,31 @@ type recordFile struct {
 	digest          backport.Digester
 }
 
-// newRecordFile begins the files of a line, which may have a slash in its name.
+// newRecordFile begins the files of a line. Those that an earlier run left stay
+// until keep replaces them.
 func newRecordFile(dir, line string) (*recordFile, error) {
-	name := filepath.Join(dir, url.PathEscape(line))
-	f := &recordFile{record: name + recordEnd, samples: name + samplesEnd}
+	name := fileName(line)
+	f := &recordFile{record: filepath.Join(dir, name+recordEnd), samples: filepath.Join(dir, name+samplesEnd)}
 	var err error
-	if f.file, err = os.Create(f.samples); err != nil {
+	if f.file, err = os.Create(f.samples + partEnd); err != nil {
 		return nil, fmt.Errorf("keep the samples: %w", err)
 	}
 	f.out = bufio.NewWriter(f.file)
 	return f, nil
+}
+
+// longestName leaves room for the ends of a file's name, in bytes.
+const longestName = 200
+
+// fileName is the name of a line's files: a line may have a slash in its name, and
+// be longer than a file's name can be.
+func fileName(line string) string {
+	name := url.PathEscape(line)
+	if len(name) <= longestName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(line))
+	return fmt.Sprintf("%s~%x", name[:longestName-33], sum[:16])
 }
 
 func (f *recordFile) write(r job.Run) error {
@@ -76,23 +94,33 @@ func (f *recordFile) close() error {
 	return nil
 }
 
-// keep writes the record beside the samples. Samples that there are none of get
-// no file.
+// keep writes the record beside the samples, in place of those of an earlier run.
+// Samples that there are none of get no file.
 func (f *recordFile) keep(r *backport.Record) error {
-	if r.Samples == nil {
-		if err := os.Remove(f.samples); err != nil {
-			return fmt.Errorf("keep the record: %w", err)
-		}
+	err := writeFile(f.record+partEnd, nil, r.Write)
+	switch {
+	case err != nil:
+	case r.Samples == nil:
+		err = errors.Join(ignore(os.Remove(f.samples), fs.ErrNotExist), os.Remove(f.samples+partEnd))
+	default:
+		err = os.Rename(f.samples+partEnd, f.samples)
 	}
-	return writeFile(f.record, nil, r.Write)
+	if err == nil {
+		err = os.Rename(f.record+partEnd, f.record)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the record: %w", err)
+	}
+	return nil
 }
 
-// discard leaves no file of a line on which nothing was decided, but for samples.
+// discard leaves no file of a line on which nothing was decided, but for what was
+// measured of it.
 func (f *recordFile) discard() error {
 	if f.digest.Samples().Runs > 0 {
 		return nil
 	}
-	if err := os.Remove(f.samples); err != nil {
+	if err := os.Remove(f.samples + partEnd); err != nil {
 		return fmt.Errorf("clear the samples: %w", err)
 	}
 	return nil
