@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -93,6 +94,9 @@ func (a *Acceptor) accept(ctx context.Context, e job.Event, c Command) (string, 
 	if err != nil {
 		return "", err
 	}
+	if unbounded(found[name]) {
+		return "", refuse("%s was too noisy to say how much slower it may be, so that nothing could ever be worse than what is accepted. Ask for more runs first", code(name))
+	}
 	err = a.Store.Accept(ctx, job.Accepted{Repository: e.Repository.ID, Benchmark: name, Reason: wanted.Reason, By: e.Sender.Login, ByID: e.Sender.ID,
 		PR: e.PR, At: e.At.UTC(), Until: wanted.Until, Worst: found[name]})
 	if err != nil {
@@ -110,21 +114,30 @@ func (a *Acceptor) accept(ctx context.Context, e job.Event, c Command) (string, 
 }
 
 // regressions are the benchmarks that the published reports found slower, each
-// with the lowest end of its intervals.
+// with the lowest end of its intervals on the newest head that has it: what an
+// older head did would let through more than anybody sees now. An end that is
+// unbounded is -MaxFloat64, and counts only where there is no other.
 func regressions(jobs []job.Job) map[string]float64 {
-	worst := map[string]float64{}
-	for _, j := range jobs {
+	worst, heads := map[string]float64{}, map[string]string{}
+	for _, j := range slices.Backward(jobs) {
 		if j.Published.Summary == nil {
 			continue
 		}
 		for _, f := range j.Published.Summary.Slower {
-			if low := f.Interval[0]; f.Benchmark != "" && low < 0 {
-				worst[f.Benchmark] = min(worst[f.Benchmark], low)
+			low, head := f.Interval[0], j.Head.SHA
+			if f.Benchmark == "" || low >= 0 || heads[f.Benchmark] != "" && heads[f.Benchmark] != head {
+				continue
+			}
+			heads[f.Benchmark] = head
+			if before, ok := worst[f.Benchmark]; !ok || unbounded(before) || low < before && !unbounded(low) {
+				worst[f.Benchmark] = low
 			}
 		}
 	}
 	return worst
 }
+
+func unbounded(low float64) bool { return low <= -math.MaxFloat64 }
 
 // findBenchmark finds the benchmark that is meant: quotes and white space may have
 // been lost on the way.

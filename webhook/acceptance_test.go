@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,30 @@ func TestWhatNoReportFoundIsAnsweredWithWhatCanBeAccepted(t *testing.T) {
 	_, err := findBenchmark(many, "oter")
 	if said := fmt.Sprint(err); len(said) > 20_000 || !strings.Contains(said, "`000 @everyone ") || !strings.Contains(said, "60 more") {
 		t.Errorf("%d bytes: %s", len(said), said)
+	}
+}
+
+func TestWhatAnOlderHeadDidIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	report := func(head, name string, low float64) job.Job {
+		return job.Job{Head: job.Side{SHA: head}, Published: job.Published{Summary: &job.Summary{Slower: []job.Finding{{Benchmark: name, Interval: [2]float64{low, low / 2}}}}}}
+	}
+	jobs := []job.Job{report("old", "a", -.5), report("old", "b", -.4), report("new", "a", -.03), report("new", "a", -.04), report("new", "a", -math.MaxFloat64),
+		{Head: job.Side{SHA: "newest"}}}
+	if got := regressions(jobs); len(got) != 2 || got["a"] != -.04 || got["b"] != -.4 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestWhatHasNoLowerEndIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, goodConfig)
+	w.comment("writer", "/benchmark http")
+	w.reported(w.onlyJob(), map[string]float64{slowName: -math.MaxFloat64})
+	w.comment("writer", "/benchmark accept \""+slowName+"\" --reason x")
+	w.said("`" + slowName + "` was too noisy to say how much slower")
+	if got := w.accepts(); len(got) > 0 {
+		t.Errorf("accepted %+v", got)
 	}
 }
 
