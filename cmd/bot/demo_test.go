@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/prbench/prbench/report/backport"
 )
 
 var pullPage = regexp.MustCompile(`http://127\.0\.0\.1:\d+/acme/textkit/pull/\d+`)
@@ -53,4 +55,13 @@ func TestADemoThatIsInterruptedLeavesNothingBehind(t *testing.T) {
 		t.Errorf("exit %d: %s", code, p.text())
 	}
 	w.nothingStays()
+}
+
+// The demo shows the matrix once the change has been compared with its own base
+// too, and knows by this row that it has not.
+func TestTheDemoKnowsAMatrixThatIsNotWhole(t *testing.T) {
+	open := backport.Matrix{Cells: []backport.Cell{{Line: "v1.x", Kind: backport.Contained}}}
+	if !strings.Contains(open.Markdown(), demoOpen) {
+		t.Errorf("want %q in\n%s", demoOpen, open.Markdown())
+	}
 }

@@ -15,7 +15,7 @@ const demoCommand = `/benchmark backport --filter "Sum|Encode|Scan"`
 
 // demoOpen is what a matrix says while the change has not been compared with its
 // own base.
-const demoOpen = "| its own base | | not measured |"
+const demoOpen = "| its own base |  | not measured |"
 
 // tellBackport is the second act: a change that was merged, and what it is on
 // each release line.
