@@ -14,7 +14,7 @@ func safeInAny(o Options, scenario uint64, d stats.Design, benchmarks []benchmar
 	d = d.WithDefaults()
 	d.Declared = len(benchmarks)
 	return tally(o, scenario, 1, func() func(*rand.Rand, []figure) {
-		judges := make([]*stats.Judge, most)
+		judges, d := make([]*stats.Judge, most), d
 		for i := range judges {
 			d.Attempt = i + 1
 			judges[i] = stats.NewJudge(d)
