@@ -35,7 +35,7 @@ func allLimits(t *testing.T, cfg Config, test func(t *testing.T, s *Sandbox)) {
 
 func TestAMemoryHogIsEndedAndReportedAsThat(t *testing.T) {
 	// Far more than this process has: what a child held cannot be told from what it had of its parent's before it began.
-	const limit = 512 << 20
+	const limit = 256 << 20
 	allLimits(t, Config{Memory: limit}, func(t *testing.T, s *Sandbox) {
 		o := run(t, s, Command{Argv: []string{"perl", "-e", `$i = 0; while (1) { $b[$i++] = "x" x (1 << 20) }`}})
 		if o.LimitHit != LimitMemory || o.OK() || o.TimedOut {
