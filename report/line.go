@@ -58,6 +58,9 @@ func conflictText(p *job.Picked, quote func(string) string) string {
 	text := ""
 	if p.Commit != "" {
 		text = ": commit " + quote(Visible(shortSHA(p.Commit))) + " does not go on"
+		if p.Held {
+			text = ": commit " + quote(Visible(shortSHA(p.Commit))) + " is in its history already, and was changed or taken back since"
+		}
 	}
 	if len(p.Files) == 0 {
 		return text

@@ -80,6 +80,7 @@ func (e *execution) pick(ctx context.Context, c job.Change) (*job.Outcome, error
 	if err != nil {
 		return nil, err
 	}
+	picked.Held = picked.Held || e.held && picked.Kind == job.PickConflicts
 	e.picked = &picked
 	if picked.SHA != "" {
 		return nil, nil

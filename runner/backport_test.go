@@ -208,8 +208,14 @@ func TestAJobWhoseChangeDoesNotGoOnEndsWithThat(t *testing.T) {
 	w := newWorldOf(t, r, tip, sha)
 	stop := w.start(w.opts)
 	o := w.wait(w.createOn(spec(), on(job.Pick{SHA: sha})).ID, "ends", ended).Outcome
-	if o.Kind != job.NotPicked || o.Picked == nil || o.Picked.Kind != job.PickConflicts || o.Picked.Commit != sha || !slices.Equal(o.Picked.Files, []string{"value.txt"}) {
+	if o.Kind != job.NotPicked || o.Picked == nil || o.Picked.Held || o.Picked.Kind != job.PickConflicts || o.Picked.Commit != sha || !slices.Equal(o.Picked.Files, []string{"value.txt"}) {
 		t.Errorf("%+v", o)
+	}
+	held := on(job.Pick{SHA: sha})
+	held.Held = true
+	o = w.wait(w.createOn(spec(), held).ID, "ends", ended).Outcome
+	if o.Picked == nil || o.Picked.Kind != job.PickConflicts || !o.Picked.Held {
+		t.Errorf("the line's history holds the change: %+v", o)
 	}
 	merge := w.wait(w.createOn(spec(), on(job.Pick{SHA: sha, Mainline: 2})).ID, "ends", ended).Outcome
 	if merge.Kind != job.CheckoutFailed || !strings.Contains(merge.Text, "does not have parent 2") {

@@ -35,6 +35,7 @@ type execution struct {
 	dir      string
 	spec     job.Spec
 	line     string // the release line, in a backport; hostile text
+	held     bool   // that line's history holds the change; see job.Backport
 	name     string // of this machine, for the report
 	sees     *job.Calibration
 	attempt  int

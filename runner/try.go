@@ -213,7 +213,7 @@ func (t *try) execution() *execution {
 		e.built = func() { t.saveState(e) }
 	}
 	if t.job.Backport != nil {
-		e.line = t.job.Backport.Line
+		e.line, e.held = t.job.Backport.Line, t.job.Backport.Held
 	}
 	return e
 }

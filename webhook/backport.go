@@ -117,11 +117,15 @@ func (a *Acceptor) queueGroup(ctx context.Context, q asked, pr forge.PullRequest
 		return err
 	}
 	for _, tip := range tips {
+		held, err := holds(ctx, q, tip.SHA, g.change)
+		if err != nil {
+			return err
+		}
 		wish := g.wish
 		wish.Key = lineKey(g.wish.Key, tip.Ref)
 		j, fresh, err := a.Store.Create(ctx, job.Job{Installation: q.event.Installation, Repository: repository, PR: q.event.PR,
 			Wish: wish, Spec: g.spec, Base: tip, Head: g.head, Notes: g.notes, Outdated: g.outdated,
-			Backport: &job.Backport{Group: g.wish.Key, Lines: g.lines, Line: tip.Ref, Change: g.change}})
+			Backport: &job.Backport{Group: g.wish.Key, Lines: g.lines, Line: tip.Ref, Change: g.change, Held: held}})
 		if err != nil {
 			return fmt.Errorf("queue the line %s: %w", tip.Ref, err)
 		}

@@ -91,6 +91,35 @@ func TestTheChangeOfAMergedPullRequestIsWhatItsMergeMade(t *testing.T) {
 	}
 }
 
+// Such a line has the change, unless it was taken back there since: the runner
+// tries, and needs to know that only where it does not go on.
+func TestALineThatWasCutAfterTheMergeIsKnownToHoldTheChange(t *testing.T) {
+	t.Parallel()
+	for _, style := range []forgetest.MergeStyle{forgetest.MergeCommit, forgetest.MergeSquash, forgetest.MergeRebase} {
+		t.Run(string(style), func(t *testing.T) {
+			t.Parallel()
+			w, _ := newLines(t, linesConfig)
+			w.twoCommits()
+			w.merge(style)
+			_, err := w.Push("writer", w.repo, "main", func(b *forgetest.Work) error {
+				_, err := b.Git("branch", "v9.x", "main")
+				return err
+			})
+			w.ok(err)
+			w.moveLine("v9.x")
+			w.comment("writer", "/benchmark backport v1.x v9.x")
+			got := map[string]bool{}
+			on, _ := w.backports()
+			for _, j := range on {
+				got[j.Backport.Line] = j.Backport.Held
+			}
+			if diff := cmp.Diff(map[string]bool{"v1.x-staging": false, "v9.x": true}, got); diff != "" {
+				t.Errorf("want - got +\n%s; replies %q", diff, w.replies())
+			}
+		})
+	}
+}
+
 func TestOneCommitThatWasRebasedIsPicked(t *testing.T) {
 	t.Parallel()
 	w, _ := newLines(t, linesConfig)

@@ -82,6 +82,20 @@ func pinLines(ctx context.Context, q asked, names []string) ([]job.Side, error) 
 	return tips, nil
 }
 
+// holds tells whether the history of a line's tip holds a change: its last commit
+// does not come without the others. What GitHub cannot tell is no.
+func holds(ctx context.Context, q asked, tip string, c job.Change) (bool, error) {
+	last := c.Picks[len(c.Picks)-1].SHA
+	base, err := q.hub.MergeBase(ctx, q.repo, tip, last)
+	if errors.Is(err, forge.ErrNoMergeBase) || forge.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the change in the line's history: %w", err)
+	}
+	return base == last, nil
+}
+
 func unknownLines(cfg *config.Repo, unknown []string) error {
 	is := "is no branch"
 	if len(unknown) > 1 {

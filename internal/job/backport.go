@@ -14,6 +14,10 @@ type Backport struct {
 	Lines  []string `json:"lines"`
 	Line   string   `json:"line"`
 	Change Change   `json:"change"`
+	// Held says that the history of the line holds all of the change's commits: a
+	// runner's copy of the line may be too shallow to show it. What was taken back
+	// since goes on again; what does not go on was changed since.
+	Held bool `json:"held,omitempty"`
 }
 
 // Change is what is put on a release line.
@@ -82,6 +86,8 @@ type Picked struct {
 	Commit string   `json:"commit,omitempty"`
 	Files  []string `json:"files,omitempty"`
 	Text   string   `json:"text,omitempty"`
+	// Held says that the history of the line holds Commit, as far as is known.
+	Held bool `json:"held,omitempty"`
 }
 
 // Accepted is a regression that a person with write permission has accepted. It

@@ -90,6 +90,17 @@ func TestWhatAReleaseManagerQuotes(t *testing.T) {
 	}
 }
 
+func TestAConflictWithALineThatHasTheCommitSaysSo(t *testing.T) {
+	c := backport.CellOf(lineJob("v6.x", sha("6"), func(j *job.Job) {
+		j.Outcome = &job.Outcome{Kind: job.NotPicked, Picked: &job.Picked{Kind: job.PickConflicts, Commit: sha("c2"), Files: []string{"lib/a.js"}, Held: true}}
+	}), nil)
+	want := "the change conflicts with v6.x: commit c2c2c2c is in its history already, and was changed or taken back since (lib/a.js)"
+	m := backport.Matrix{Cells: []backport.Cell{c}}
+	if c.Sentence() != want || !strings.Contains(m.Markdown(), "is in its history, changed since |") {
+		t.Errorf("%s\n%s", c.Sentence(), m.Markdown())
+	}
+}
+
 func TestTheConclusionOfAMatrix(t *testing.T) {
 	safe, _ := judged(t, lineJob("v1.x", sha("1"), nil), quiet.runs(30))
 	regresses, _ := judged(t, lineJob("v2.x", sha("2"), nil), slow.runs(30))

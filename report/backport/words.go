@@ -88,6 +88,9 @@ func (c Cell) how(quote func(string) string) string {
 	case job.PickThere:
 		return "all of it is there already"
 	case job.PickConflicts:
+		if p.Held {
+			return "is in its history, changed since"
+		}
 		return "does not apply"
 	}
 	return quote(report.Short(string(p.Kind), lineColumns))

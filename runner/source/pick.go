@@ -53,9 +53,7 @@ func (p *Pair) Pick(ctx context.Context, c job.Change) (job.Picked, error) {
 	if err != nil {
 		err = p.partial(ctx, err)
 	}
-	if picked.Kind == job.PickConflicts && p.leadsTo(ctx, picked.Commit, p.Old.SHA) {
-		picked.Text += "\n(the history of the line holds this commit)"
-	}
+	picked.Held = picked.Kind == job.PickConflicts && p.leadsTo(ctx, picked.Commit, p.Old.SHA)
 	if closeErr := at.close(err == nil && picked.SHA != ""); err == nil {
 		err = closeErr
 	}
