@@ -24,9 +24,10 @@ func newBackup(s stream) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE --config serve.yaml",
 		Short: "Write all that serve keeps into one file; serve may be running",
-		Long: "Writes all that serve keeps, but no configuration, into one file: events, jobs, samples, heads, runners. Run it\n" +
-			"where `bot serve` runs, as its account; serve may be running. The file holds no secret of GitHub's, but the\n" +
-			"samples and logs of private repositories too, and is for its owner's eyes only.",
+		Long: "Writes all that serve keeps, but no configuration, into one file: events, jobs, samples, heads, runners,\n" +
+			"calibrations, accepted regressions, records of backports. Run it where `bot serve` runs, as its account; serve\n" +
+			"may be running. The file holds no secret of GitHub's, but the samples and logs of private repositories too, and\n" +
+			"is for its owner's eyes only.",
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := loadForState(path, flags)
