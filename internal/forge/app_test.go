@@ -184,12 +184,12 @@ func TestManyInstallationsWorkAtOnce(t *testing.T) {
 	}
 	mints := 0
 	for _, r := range w.RequestsTo("POST", "/app/installations/*/access_tokens") {
-		if strings.TrimSpace(string(r.Body)) == "{}" {
+		if !strings.Contains(string(r.Body), "repository_ids") {
 			mints++
 		}
 	}
 	if mints != 4 {
-		t.Fatalf("%d whole tokens were minted for 4 installations", mints)
+		t.Fatalf("%d tokens to read with were minted for 4 installations", mints)
 	}
 }
 

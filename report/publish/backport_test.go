@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/backport"
@@ -280,8 +281,11 @@ func TestAMatrixWhoseAnswerWasLostShowsOnce(t *testing.T) {
 func TestAPlainTokenSetsOneStatusForTheLines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	token, err := w.AddUserToken("writer")
+	w.ok(err)
+	f := w.connect(forge.Config{Token: token})
 	p := w.publisher()
-	p.Checks = false
+	p.Checks, p.Hub = f.IsApp(), func(id int64) Hub { return f.Installation(id) }
 	w.run(p)
 	jobs := w.askLines("g", "v1.x", "v2.x")
 	w.measureLine(2)
