@@ -136,6 +136,8 @@ func kindOf(j job.Job, r *report.Report) Kind {
 func measuredKind(r *report.Report) Kind {
 	s := r.Summary
 	switch {
+	case r.About.Stopped != nil && s.ByVerdict[stats.NoVerdict] == s.Compared:
+		return Cancelled // before its first look
 	case s.Compared == 0 && len(s.OnlyNew) > 0 && len(s.OnlyOld) == 0 && len(r.Data.Losses) == 0:
 		return NoBenchmarks // only the change has any
 	case r.RollUp.Verdict == stats.Safe:
@@ -144,8 +146,6 @@ func measuredKind(r *report.Report) Kind {
 		return Accepted
 	case r.RollUp.Verdict == stats.Regresses:
 		return Regresses
-	case r.About.Stopped != nil && r.Summary.ByVerdict[stats.NoVerdict] == s.Compared:
-		return Cancelled // before its first look
 	}
 	return Inconclusive
 }

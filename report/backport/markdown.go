@@ -26,7 +26,7 @@ func (m *Matrix) Markdown() string {
 	b.WriteString("### " + m.headline(report.Plain) + "\n\n")
 	fmt.Fprintf(&b, "Backport of %s", m.changeWords(report.Plain))
 	if m.Head.SHA != "" {
-		fmt.Fprintf(&b, " of %s", report.CommitMarkdown(m.Repository, m.Head.SHA))
+		fmt.Fprintf(&b, " (head %s)", report.CommitMarkdown(m.Repository, m.Head.SHA))
 	}
 	fmt.Fprintf(&b, ", each line compared with its own tip, at a margin of %s.\n\n", report.ExactPercent(m.margin()))
 	if m.Outdated {
@@ -218,12 +218,17 @@ func (m *Matrix) reports(b *strings.Builder) {
 		// What is left is shared by those that are still to come.
 		share := room/(len(with)-i) - closing
 		if text := c.Report.MarkdownWithin(share); share > 0 && text != "" {
-			b.WriteString(report.Folded("The report of "+htmlText(report.Short(c.Line, lineColumns)), text))
+			b.WriteString(report.Folded("The report of "+summaryText(report.Short(c.Line, lineColumns)), text))
 		}
 	}
 }
 
-// htmlText is plain text inside HTML, where nobody is pinged.
-func htmlText(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@\u200b", "\"", "&quot;").Replace(s)
+// summaryText is plain text inside HTML, as code where GitHub would make a mention,
+// a link or a formula of it.
+func summaryText(s string) string {
+	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\"", "&quot;").Replace(s)
+	if report.Plain(s) != s {
+		return "<code>" + text + "</code>"
+	}
+	return text
 }

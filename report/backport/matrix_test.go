@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -98,6 +99,27 @@ func TestAConflictWithALineThatHasTheCommitSaysSo(t *testing.T) {
 	m := backport.Matrix{Cells: []backport.Cell{c}}
 	if c.Sentence() != want || !strings.Contains(m.Markdown(), "is in its history, changed since |") {
 		t.Errorf("%s\n%s", c.Sentence(), m.Markdown())
+	}
+}
+
+// What only the change printed so far does not say that the line has none.
+func TestALineThatWasStoppedBeforeItsFirstLookIsCancelled(t *testing.T) {
+	only := slices.DeleteFunc(quiet.runs(3), func(r job.Run) bool { return r.Side == job.Old })
+	for _, runs := range [][]job.Run{only, quiet.runs(3)} {
+		c, _ := judged(t, lineJob("v1.x", sha("1"), func(j *job.Job) { j.Outcome.Kind = job.Stopped }), runs)
+		if c.Kind != backport.Cancelled || !strings.Contains(c.Sentence(), "on v1.x it was cancelled") {
+			t.Errorf("%s: %s", c.Kind, c.Sentence())
+		}
+	}
+}
+
+func TestANameInTheTitleOfAFoldedReportIsNoReference(t *testing.T) {
+	for line, want := range map[string]string{"v1.x": "The report of v1.x<", "fix-#1": "The report of <code>fix-#1</code><", "<b>@all": "The report of <code>&lt;b&gt;@all</code><"} {
+		c, _ := judged(t, lineJob(line, sha("1"), nil), quiet.runs(30))
+		m := backport.Matrix{Cells: []backport.Cell{c}}
+		if !strings.Contains(m.Markdown(), want) {
+			t.Errorf("%q is not in\n%s", want, m.Markdown())
+		}
 	}
 }
 

@@ -73,11 +73,7 @@ func (r *Record) facts(quote func(string) string) [][]string {
 		add("pull request", fmt.Sprintf("#%d at %s", r.PullRequest, r.Head))
 	}
 	add("line", r.Line+" at "+r.Tip)
-	change := report.Plural(len(r.Change.Picks), "commit", "commits")
-	if r.Change.Note != "" {
-		change += ", " + r.Change.Note
-	}
-	add("change", change)
+	add("change", changeOf(r.Change))
 	if how := (Cell{Picked: r.Picked}).how(report.Visible); how != "" {
 		if r.Picked.SHA != "" {
 			how += ", as " + r.Picked.SHA

@@ -19,7 +19,7 @@ func (m *Matrix) Text(w io.Writer) error {
 	b.WriteString(m.Headline() + "\n\n")
 	fmt.Fprintf(&b, "Backport of %s", m.changeWords(report.Visible))
 	if m.Head.SHA != "" {
-		fmt.Fprintf(&b, " of %s", report.Visible(report.ShortSHA(m.Head.SHA)))
+		fmt.Fprintf(&b, " (head %s)", report.Visible(report.ShortSHA(m.Head.SHA)))
 	}
 	fmt.Fprintf(&b, ", each line compared with its own tip, at a margin of %s.\n\n", report.ExactPercent(m.margin()))
 	rows := [][]string{{"line", "tip", "verdict", "the change there"}}

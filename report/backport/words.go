@@ -175,11 +175,15 @@ func (m *Matrix) mainWords() string {
 	return m.Main.Headline()
 }
 
+// changeOf names the commits of a change, in text that may be foreign.
+func changeOf(c job.Change) string {
+	if c.Note != "" {
+		return c.Note
+	}
+	return report.Plural(len(c.Picks), "commit", "commits")
+}
+
 // changeWords says what is put on the lines.
 func (m *Matrix) changeWords(quote func(string) string) string {
-	text := report.Plural(len(m.Change.Picks), "commit", "commits")
-	if m.Change.Note != "" {
-		text += " (" + quote(report.Short(m.Change.Note, 200)) + ")"
-	}
-	return text
+	return quote(report.Short(changeOf(m.Change), 200))
 }
