@@ -109,6 +109,8 @@ func (p *Publisher) waitingText(ctx context.Context, j job.Job, place string) st
 	// The price is a service: a report does not wait for it.
 	if price, err := p.price(ctx, j); err != nil {
 		p.Log.With(j.About()...).Warn("no price", "err", err)
+	} else if price > 0 && j.Spec.Runs == job.Adaptive {
+		s += fmt.Sprintf(" It takes about %s to resolve %s at this pool's noise, as the last such comparisons did.", roundTime(price), report.ExactPercent(j.Spec.Margin))
 	} else if price > 0 {
 		s += " Such a comparison took about " + roundTime(price) + " before."
 	}
@@ -156,9 +158,9 @@ func (p *Publisher) findPrice(ctx context.Context, j job.Job) (time.Duration, er
 }
 
 // recipe is the same for jobs that take about the same time: the same cases, as
-// often, on the same machines.
+// often, or until the same is resolved, on the same machines.
 func recipe(j job.Job) string {
-	parts := []string{j.Spec.Pool, j.Spec.Filter, j.Spec.Runs.String(), fmt.Sprint(j.Spec.Looks), j.Spec.Adhoc}
+	parts := []string{j.Spec.Pool, j.Spec.Filter, j.Spec.Runs.String(), fmt.Sprint(j.Spec.Looks), fmt.Sprint(j.Spec.Margin), j.Spec.Adhoc}
 	if j.Backport != nil {
 		parts = append(parts, "backport")
 	}

@@ -120,3 +120,23 @@ func TestThePriceIsThatOfTheSameComparisonBefore(t *testing.T) {
 		}
 	}
 }
+
+func TestThePriceOfAnAdaptiveComparisonIsThatOfResolvingItsMargin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	adaptive := func(margin float64) func(*job.Job) {
+		return func(j *job.Job) { j.Spec.Runs, j.Spec.Looks, j.Spec.Margin = job.Adaptive, []int{8, 15}, margin }
+	}
+	for margin, minutes := range map[float64]int{0.02: 14, 0.005: 90} {
+		w.ask(func(j *job.Job) {
+			adaptive(margin)(j)
+			j.Wish.Key = fmt.Sprint("before:", margin)
+			j.State, j.Outcome = job.Done, &job.Outcome{Kind: job.Measured, Runs: 10}
+			j.Started, j.Finished = at, at.Add(time.Duration(minutes)*time.Minute)
+		})
+	}
+	w.run(w.publisher())
+	w.says(w.ask(adaptive(0.02)).ID, "about 14 min to resolve 2 % at this pool's noise")
+	w.says(w.ask(adaptive(0.005)).ID, "about 90 min to resolve 0.5 % at this pool's noise")
+}
