@@ -75,6 +75,9 @@ type Acceptor struct {
 	InstallationOf func(ctx context.Context, r forge.Repo) (forge.Installation, error)
 	// Pools are this server's pools with who may use them.
 	Pools []config.Pool
+	// Waiting counts what waits in a pool for one person, and for one repository;
+	// nil: as much may wait as people ask for.
+	Waiting func(pool string, person, repository int64) (ofPerson, ofRepository int)
 	// Self tells who we are on the forge, so that we ignore ourselves.
 	Self func(ctx context.Context) (forge.Identity, error)
 	// TrustedBots are the account ids of bots that may give commands.
@@ -277,6 +280,9 @@ func (a *Acceptor) place(ctx context.Context, q asked) (job.Job, bool, error) {
 		Base: job.Side{SHA: base, Ref: baseRef}, Head: job.Side{SHA: head, Ref: pr.Head.Label}}
 	if pr.Mergeable != nil && !*pr.Mergeable {
 		j.Notes = append(j.Notes, "The pull request conflicts with "+code(pr.Base.Ref)+". This comparison is of its head with the merge base, so that does not matter here.")
+	}
+	if err := a.room(ctx, j, 1); err != nil {
+		return job.Job{}, false, err
 	}
 	return a.Store.Create(ctx, j)
 }

@@ -116,6 +116,12 @@ func (a *Acceptor) queueGroup(ctx context.Context, q asked, pr forge.PullRequest
 	if err != nil {
 		return err
 	}
+	if len(missing) == len(g.lines) { // what was begun is completed
+		asked := job.Job{Repository: repository, PR: q.event.PR, Wish: g.wish, Spec: g.spec}
+		if err := a.room(ctx, asked, len(missing)); err != nil {
+			return err
+		}
+	}
 	for _, tip := range tips {
 		held, err := holds(ctx, q, tip.SHA, g.change)
 		if err != nil {

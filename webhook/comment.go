@@ -203,6 +203,9 @@ func (a *Acceptor) repeat(ctx context.Context, e job.Event, last job.Job, wish j
 	if change != nil {
 		change(&j.Spec)
 	}
+	if err := a.room(ctx, j, 1); err != nil {
+		return job.Job{}, false, err
+	}
 	made, fresh, err := a.Store.Create(ctx, j)
 	if err != nil {
 		return job.Job{}, false, fmt.Errorf("queue the repeat: %w", err)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,7 +46,8 @@ type world struct {
 	fork      *forgetest.Repo
 	pull      *forgetest.Pull
 	mergeBase string
-	trusted   []int64 // bots
+	trusted   []int64       // bots
+	limits    config.Limits // of the pool default
 
 	dir     string // of the store
 	store   *queue.Queue
@@ -154,6 +156,10 @@ func (w *world) start() {
 	a := &Acceptor{Hub: func(id int64) Hub { return w.forge.Installation(id) }, Store: store,
 		Pools: pools, Self: w.forge.Self, TrustedBots: w.trusted, Log: log, Now: w.now,
 		Installations: w.forge.Installations, InstallationOf: w.forge.InstallationOf}
+	if w.limits != (config.Limits{}) {
+		a.Pools = slices.Clone(pools)
+		a.Pools[0].Limits, a.Waiting = w.limits, w.waiting
+	}
 	w.clerk = a
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

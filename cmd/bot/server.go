@@ -74,7 +74,7 @@ func openServer(ctx context.Context, cfg *config.Serve, p pace, log *slog.Logger
 	}
 	m.of(s.queue, s.forge)
 	s.acceptor = &webhook.Acceptor{Hub: func(id int64) webhook.Hub { return s.forge.Installation(id) }, Store: s.queue,
-		Pools: cfg.Pools, Self: s.forge.Self, TrustedBots: cfg.TrustedBots, Log: log, Now: time.Now}
+		Pools: cfg.Pools, Self: s.forge.Self, TrustedBots: cfg.TrustedBots, Waiting: m.tally.waiting, Log: log, Now: time.Now}
 	if s.forge.IsApp() {
 		s.acceptor.Installations, s.acceptor.InstallationOf = s.forge.Installations, s.forge.InstallationOf
 	}

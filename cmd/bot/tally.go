@@ -30,6 +30,8 @@ type tallied struct {
 	pool    string
 	runner  string // key, while it runs
 	created time.Time
+	// who asked for it, and where
+	person, repository int64
 }
 
 func newTally(pools []config.Pool) *tally {
@@ -63,7 +65,7 @@ func (t *tally) put(c queue.Change) {
 		return
 	}
 	j := c.Job
-	now := tallied{state: j.State, pool: t.pool(j.Spec.Pool), created: j.Created}
+	now := tallied{state: j.State, pool: t.pool(j.Spec.Pool), created: j.Created, person: j.Wish.SenderID, repository: j.Repository.ID}
 	if j.State == job.Running {
 		now.runner = j.Runner
 	}
@@ -84,6 +86,24 @@ func (t *tally) pool(name string) string {
 		return name
 	}
 	return "other"
+}
+
+// waiting counts what waits in a pool for one person, and for one repository.
+func (t *tally) waiting(pool string, person, repository int64) (ofPerson, ofRepository int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, j := range t.jobs {
+		if j.state != job.Queued || j.pool != pool {
+			continue
+		}
+		if j.person == person {
+			ofPerson++
+		}
+		if j.repository == repository {
+			ofRepository++
+		}
+	}
+	return ofPerson, ofRepository
 }
 
 // holders are the keys of the runners that hold a job.

@@ -106,7 +106,7 @@ func newWorld(t testing.TB, s worldSpec) *world {
 	w.write("secret", hookSecret+"\n")
 	w.write("serve.yaml", fmt.Sprintf("listen: %s\npublic_url: http://%[1]s\n"+
 		"github: {url: %q, app_id: %d, private_key_file: app.pem, webhook_secret_file: secret}\n"+
-		"state: {dir: state, listen: %q}\npools: {default: {repositories: [\"acme/*\"]}}\n", w.listen, w.APIURL(), w.app.ID, w.state))
+		"state: {dir: state, listen: %q}\npools: {default: {repositories: [\"acme/*\"], limits: {queued_per_person: 0, queued_per_repository: 0}}}\n", w.listen, w.APIURL(), w.app.ID, w.state))
 	return w
 }
 

@@ -23,14 +23,20 @@ type Pool struct {
 }
 
 // Limits bound how many jobs of a pool may run at once for one person and for
-// one repository; the others wait. 0 is no limit.
+// one repository, while the others wait, and how many may wait; what is beyond
+// that is refused. 0 is no limit.
 type Limits struct {
-	PerPerson     int
-	PerRepository int
+	PerPerson           int
+	PerRepository       int
+	QueuedPerPerson     int
+	QueuedPerRepository int
 }
 
+// unset are limits of which a configuration says nothing.
+var unset = Limits{PerPerson: -1, PerRepository: -1, QueuedPerPerson: -1, QueuedPerRepository: -1}
+
 // DefaultLimits holds where a configuration says nothing.
-var DefaultLimits = Limits{PerPerson: 2, PerRepository: 10}
+var DefaultLimits = Limits{PerPerson: 2, PerRepository: 10, QueuedPerPerson: 50, QueuedPerRepository: 200}
 
 // Allows tells whether a repository, by its owner/name and the installation
 // through which it reached us, may use the pool. Where the pool names both
@@ -83,7 +89,7 @@ func (d *document) pools(n ast.Node, path string) []Pool {
 	for _, v := range m.Values {
 		name := keyName(v)
 		at := join(path, showKey(name))
-		p := Pool{Name: name, Limits: Limits{PerPerson: -1, PerRepository: -1}}
+		p := Pool{Name: name, Limits: unset}
 		if err := checkPool(name); err != nil {
 			d.at(v.Key, at, "%v", err)
 		}
@@ -112,16 +118,21 @@ func (d *document) limitKeys(l *Limits) []key {
 	return []key{
 		d.intKey("per_person", &l.PerPerson, 0, 10_000),
 		d.intKey("per_repository", &l.PerRepository, 0, 10_000),
+		d.intKey("queued_per_person", &l.QueuedPerPerson, 0, 10_000),
+		d.intKey("queued_per_repository", &l.QueuedPerRepository, 0, 10_000),
 	}
 }
 
 // or fills in what is not set (-1) from other limits.
 func (l Limits) or(other Limits) Limits {
-	if l.PerPerson < 0 {
-		l.PerPerson = other.PerPerson
-	}
-	if l.PerRepository < 0 {
-		l.PerRepository = other.PerRepository
+	for _, one := range []struct {
+		own   *int
+		given int
+	}{{&l.PerPerson, other.PerPerson}, {&l.PerRepository, other.PerRepository},
+		{&l.QueuedPerPerson, other.QueuedPerPerson}, {&l.QueuedPerRepository, other.QueuedPerRepository}} {
+		if *one.own < 0 {
+			*one.own = one.given
+		}
 	}
 	return l
 }

@@ -103,7 +103,7 @@ func ParseServe(data []byte, name string) (*Serve, error) {
 		Listen:    DefaultListen,
 		GitHub:    GitHub{URL: PublicAPI},
 		State:     State{Listen: DefaultStateListen, MaxSize: DefaultStateSize},
-		Limits:    Limits{PerPerson: -1, PerRepository: -1},
+		Limits:    unset,
 		Retention: DefaultRetention,
 	}
 	g := &s.GitHub

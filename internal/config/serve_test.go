@@ -89,7 +89,7 @@ func TestTheDocumentedServeConfigIsReadAsWritten(t *testing.T) {
 	if s.GitHub.PrivateKey.Reveal() != strings.TrimSpace(key) || s.GitHub.WebhookSecret.Reveal() != hookSecret || !s.GitHub.Token.IsZero() {
 		t.Error("the secrets are not what the files hold")
 	}
-	want := []Pool{{Name: "default", Repositories: []string{"acme/*"}, Limits: Limits{PerPerson: 2, PerRepository: 10}}}
+	want := []Pool{{Name: "default", Repositories: []string{"acme/*"}, Limits: DefaultLimits}}
 	if diff := cmp.Diff(want, s.Pools); diff != "" {
 		t.Errorf("pools: want - got +\n%s", diff)
 	}
@@ -113,7 +113,7 @@ state: {nats: "tls://a:4222,tls://b:4222", credentials_file: serve.creds}
 pools:
   default: {repositories: ["acme/*"]}
   big: {installations: [17], limits: {per_person: 0}}
-limits: {per_person: 3, per_repository: 30}
+limits: {per_person: 3, per_repository: 30, queued_per_person: 4, queued_per_repository: 40}
 retention: 30d
 duplicate_window: 168h
 trusted_bots: [49699333]
@@ -134,8 +134,8 @@ trusted_bots: [49699333]
 		t.Error(diff)
 	}
 	want := []Pool{
-		{Name: "default", Repositories: []string{"acme/*"}, Limits: Limits{PerPerson: 3, PerRepository: 30}},
-		{Name: "big", Installations: []int64{17}, Limits: Limits{PerPerson: 0, PerRepository: 30}},
+		{Name: "default", Repositories: []string{"acme/*"}, Limits: Limits{PerPerson: 3, PerRepository: 30, QueuedPerPerson: 4, QueuedPerRepository: 40}},
+		{Name: "big", Installations: []int64{17}, Limits: Limits{PerPerson: 0, PerRepository: 30, QueuedPerPerson: 4, QueuedPerRepository: 40}},
 	}
 	if diff := cmp.Diff(want, s.Pools); diff != "" {
 		t.Errorf("pools: want - got +\n%s", diff)
