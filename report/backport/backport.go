@@ -61,6 +61,9 @@ func (k Kind) Decided() bool {
 type Cell struct {
 	Line string // as people call it; hostile text
 	Tip  string // the SHA of the line's last commit
+	// Ran says which benchmarks ran, where the tip has cells of several commands;
+	// hostile text.
+	Ran  string
 	Kind Kind
 	// Place says where a waiting line stands, Progress how far a running one is;
 	// both in words, and empty where that is not known.

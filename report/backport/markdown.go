@@ -96,7 +96,7 @@ func (m *Matrix) row(c Cell) string {
 	if c.Picked != nil && c.Picked.SHA != "" {
 		change += ", as " + report.Code(report.ShortSHA(c.Picked.SHA))
 	}
-	cells := []string{report.Plain(report.Short(c.Line, lineColumns)), report.CommitMarkdown(m.Repository, c.Tip), verdict, c.worst(report.Plain), change}
+	cells := []string{report.Plain(c.name()), report.CommitMarkdown(m.Repository, c.Tip), verdict, c.worst(report.Plain), change}
 	for i, text := range cells {
 		cells[i] = report.Cell(text)
 	}
@@ -108,7 +108,7 @@ func (m *Matrix) open() string {
 	var b strings.Builder
 	for _, c := range m.present() {
 		if how := c.settles(report.Plain); how != "" && b.Len() < tailBytes {
-			fmt.Fprintf(&b, "- To settle %s: %s.\n", quoteLine(c.Line, report.Plain), how)
+			fmt.Fprintf(&b, "- To settle %s: %s.\n", report.Plain(c.name()), how)
 		}
 	}
 	if b.Len() == 0 {
@@ -187,7 +187,7 @@ func (m *Matrix) design() string {
 			continue
 		}
 		d := r.Design
-		fmt.Fprintf(&b, "- %s: %s, margin %s, risk %s, attempt %d, %s", quoteLine(c.Line, report.Plain), d.Analysis,
+		fmt.Fprintf(&b, "- %s: %s, margin %s, risk %s, attempt %d, %s", report.Plain(c.name()), d.Analysis,
 			report.ExactPercent(d.Margin), report.ExactPercent(d.Alpha), max(1, d.Attempt), report.Plural(r.RollUp.Declared, "benchmark", "benchmarks"))
 		if d.Adaptive() {
 			fmt.Fprintf(&b, ", judged after %s pairs", strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Looks), " ", ", "), "[]"))
@@ -218,7 +218,7 @@ func (m *Matrix) reports(b *strings.Builder) {
 		// What is left is shared by those that are still to come.
 		share := room/(len(with)-i) - closing
 		if text := c.Report.MarkdownWithin(share); share > 0 && text != "" {
-			b.WriteString(report.Folded("The report of "+summaryText(report.Short(c.Line, lineColumns)), text))
+			b.WriteString(report.Folded("The report of "+summaryText(c.name()), text))
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (m *Matrix) Text(w io.Writer) error {
 		if c.Picked != nil && c.Picked.SHA != "" {
 			how += ", as " + report.Visible(report.ShortSHA(c.Picked.SHA))
 		}
-		rows = append(rows, []string{report.Short(c.Line, lineColumns), report.Visible(report.ShortSHA(c.Tip)), verdict, how})
+		rows = append(rows, []string{c.name(), report.Visible(report.ShortSHA(c.Tip)), verdict, how})
 	}
 	b.WriteString(strings.Join(aligned(rows), "\n") + "\n\n")
 	for _, c := range m.present() {
@@ -106,7 +106,7 @@ func (m *Matrix) wideLines() []string {
 	}
 	head := []string{""}
 	for _, c := range measured {
-		head = append(head, report.Short(c.Line, lineColumns))
+		head = append(head, c.name())
 	}
 	cells := [][]string{head}
 	for _, row := range rows {

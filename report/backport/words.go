@@ -38,8 +38,13 @@ const (
 	nameColumns = 110
 )
 
-func quoteLine(line string, quote func(string) string) string {
-	return quote(report.Short(line, lineColumns))
+// name is the line as the matrix calls it, safe to print.
+func (c Cell) name() string {
+	name := report.Short(c.Line, lineColumns)
+	if c.Ran != "" {
+		name += " (" + report.Short(c.Ran, lineColumns) + ")"
+	}
+	return name
 }
 
 // Sentence is what a release manager can quote of a line, in plain text: "on v8.x
@@ -47,7 +52,7 @@ func quoteLine(line string, quote func(string) string) string {
 func (c Cell) Sentence() string { return c.sentence(report.Visible) }
 
 func (c Cell) sentence(quote func(string) string) string {
-	line := quoteLine(c.Line, quote)
+	line := quote(c.name())
 	switch c.Kind {
 	case Safe, Regresses, Accepted, Inconclusive:
 		return "on " + line + " " + c.Report.RollUpSentence()
@@ -71,7 +76,7 @@ func (c Cell) sentence(quote func(string) string) string {
 	case c.Outcome != nil:
 		o = *c.Outcome
 	}
-	return report.LineSentence(c.Line, o, c.By, quote)
+	return report.LineSentence(c.name(), o, c.By, quote)
 }
 
 // how says how the change went onto the line.
@@ -139,7 +144,7 @@ func (m *Matrix) headline(quote func(string) string) string {
 		var lines []string
 		for _, c := range present {
 			if c.Kind == k {
-				lines = append(lines, quoteLine(c.Line, quote))
+				lines = append(lines, quote(c.name()))
 			}
 		}
 		if len(lines) > 0 {

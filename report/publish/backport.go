@@ -55,16 +55,18 @@ func (p *Publisher) backport(ctx context.Context, hub Hub, repo forge.Repo, j jo
 			return err
 		}
 	}
-	if err := p.putCheck(ctx, hub, repo, j, p.groupCheck(group, results), nil, shown); err != nil {
+	main, err := p.mainReport(ctx, j)
+	if err != nil {
+		return err
+	}
+	if err := p.putCheck(ctx, hub, repo, j, p.groupCheck(group, results, main), nil, shown); err != nil {
 		return err
 	}
 	if len(results) == 0 {
 		return p.takeLabelOff(ctx, hub, repo, j) // taken back before any line ran
 	}
 	matrix := composeMatrix(all, j, results)
-	if matrix.Main, err = p.mainReport(ctx, j); err != nil {
-		return err
-	}
+	matrix.Main = main
 	if err := p.comment(ctx, hub, repo, j, matrix.Markdown(), shown); err != nil {
 		return err
 	}
@@ -195,8 +197,9 @@ func (p *Publisher) groupSummary(group []job.Job) string {
 }
 
 // groupCheck is a group's check run once one of its lines has ended.
-func (p *Publisher) groupCheck(group []job.Job, results []lineResult) forge.CheckRun {
+func (p *Publisher) groupCheck(group []job.Job, results []lineResult, main *report.Report) forge.CheckRun {
 	m := newMatrix(group[len(group)-1])
+	m.Main = main
 	for _, k := range group {
 		m.Cells = append(m.Cells, cellFor(k, results))
 	}

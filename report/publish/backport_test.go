@@ -198,6 +198,24 @@ func TestTheSameTipAgainIsTheNextAttempt(t *testing.T) {
 	}
 }
 
+// A command for a part of the benchmarks does not take back what another found.
+func TestAPartOfTheBenchmarksHidesNoRegressionOfTheOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.publisher())
+	w.askLines("g", "v1.x")
+	first := w.measureLine(2)
+	w.shown(first.ID)
+	part := w.ask(func(j *job.Job) {
+		j.Base, j.Backport, j.Spec.Gate, j.Spec.Filter = first.Base, first.Backport, true, "Dec"
+	})
+	w.await(part.ID, "is shown waiting", func(j job.Job) bool { return j.Published.CheckRun != 0 })
+	l := w.claim()
+	w.end(l, job.Outcome{Kind: job.NothingMeasured, Picked: &job.Picked{Kind: job.PickApplies, SHA: tipOf("p")}})
+	w.shown(part.ID)
+	w.tells(w.matrix(), "### Regresses on v1.x (speed); without its benchmarks on v1.x (speed --filter Dec)\n")
+}
+
 // A run again that is taken back leaves what was decided before.
 func TestAnAttemptThatWasCancelledHidesNoResult(t *testing.T) {
 	t.Parallel()
@@ -253,6 +271,11 @@ func TestTheResultOnItsOwnBaseStandsBesideTheLines(t *testing.T) {
 		t.Fatalf("the comments: %q", bodies)
 	}
 	w.tells(bodies[0], "| its own base, main |", "1 improvement")
+	if c := w.Conversation(w.pull); !slices.ContainsFunc(c.CheckRuns, func(r forgetest.ShownCheckRun) bool {
+		return r.Name == "prbench backport" && strings.Contains(r.Summary, "| its own base, main |")
+	}) {
+		t.Errorf("the check run of the lines does not have it: %+v", c.CheckRuns)
+	}
 	if s := j.Published.Summary; s == nil || s.Headline != "1 improvement" || s.Slower != nil {
 		t.Errorf("the summary: %+v", s)
 	}

@@ -81,10 +81,12 @@ func composeMatrix(all []job.Job, j job.Job, results []lineResult) backport.Matr
 	return m
 }
 
-// lineCells are the cells of one line, the present tip first.
+// lineCells are the cells of one line, the present tip first. What ran other
+// benchmarks on the same tip has a cell of its own, which says what it ran: a later
+// command for some of them hides nothing that was found of the others.
 func lineCells(jobs []job.Job, line string, results []lineResult) []backport.Cell {
 	var tips []string // newest first
-	byTip := map[string]backport.Cell{}
+	byTip := map[string][]*comparison{}
 	for _, k := range slices.Backward(jobs) {
 		if k.Backport.Line != line {
 			continue
@@ -93,21 +95,48 @@ func lineCells(jobs []job.Job, line string, results []lineResult) []backport.Cel
 		if c.Kind == backport.Running {
 			c.Kind = backport.Waiting // the comment is not written anew when a line begins
 		}
-		kept, seen := byTip[k.Base.SHA]
-		if !seen {
-			tips = append(tips, k.Base.SHA)
+		tip, key := k.Base.SHA, comparisonKey(k)
+		if !slices.Contains(tips, tip) {
+			tips = append(tips, tip)
 		}
-		if !seen || c.Kind.Decided() && !kept.Kind.Decided() {
-			byTip[k.Base.SHA] = c
+		i := slices.IndexFunc(byTip[tip], func(o *comparison) bool { return o.key == key })
+		switch {
+		case i < 0:
+			byTip[tip] = append(byTip[tip], &comparison{key, ran(k), c})
+		case c.Kind.Decided() && !byTip[tip][i].cell.Kind.Decided():
+			byTip[tip][i].cell = c
 		}
 	}
 	var out []backport.Cell
 	for i, tip := range tips {
-		c := byTip[tip]
-		c.Outdated = i > 0
-		if !c.Outdated || c.Kind.Decided() {
-			out = append(out, c)
+		out = append(out, tipCells(byTip[tip], i > 0)...)
+	}
+	return out
+}
+
+// comparison is one of those that were made on a line's tip.
+type comparison struct {
+	key, ran string
+	cell     backport.Cell
+}
+
+// tipCells are the cells of one tip. What ended without a decision is shown where
+// there is nothing else, and never of an earlier tip.
+func tipCells(all []*comparison, outdated bool) []backport.Cell {
+	newest := all[:1]
+	all = slices.DeleteFunc(slices.Clone(all), func(c *comparison) bool {
+		return !c.cell.Kind.Decided() && (outdated || c.cell.Kind.Ended())
+	})
+	if len(all) == 0 && !outdated {
+		all = newest
+	}
+	var out []backport.Cell
+	for _, c := range all {
+		c.cell.Outdated = outdated
+		if len(all) > 1 {
+			c.cell.Ran = c.ran
 		}
+		out = append(out, c.cell)
 	}
 	return out
 }
