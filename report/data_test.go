@@ -105,6 +105,9 @@ func TestACaseThatPrintsNothingBarsSafe(t *testing.T) {
 		if r.RollUp.Verdict != c.want || r.RollUp.Declared != c.declared || (r.Check().Conclusion == report.Success) != (c.want == stats.Safe) {
 			t.Errorf("a case that %s, filtered %v: roll-up %+v, conclusion %s", c.kind, c.filtered, *r.RollUp, r.Check().Conclusion)
 		}
+		if of := strings.Contains(r.RollUpSentence(), "no benchmark that was asked for is slower"); of != (c.filtered && c.want == stats.Safe) {
+			t.Errorf("a case that %s, filtered %v: %s", c.kind, c.filtered, r.RollUpSentence())
+		}
 		if incomplete := strings.HasSuffix(r.Headline(), "incomplete"); incomplete != (c.want != stats.Safe) {
 			t.Errorf("a case that %s: headline %q", c.kind, r.Headline())
 		}

@@ -75,11 +75,15 @@ func (r *Report) RollUpSentence() string {
 	u, m, worse := r.RollUp, exactPercent(r.Design.Margin), r.worseWord()
 	switch {
 	case u.Verdict == stats.Safe:
-		return fmt.Sprintf("no benchmark is %s by more than %s (%s)", worse, m, r.confidence())
+		which := "no benchmark"
+		if r.About.Filtered {
+			which += " that was asked for" // it says nothing of the others
+		}
+		return fmt.Sprintf("%s is %s by more than %s (%s)", which, worse, m, r.confidence())
 	case u.Verdict == stats.Regresses:
 		together := ""
-		if u.Declared > 1 {
-			together = fmt.Sprintf(", all %d taken together", u.Declared)
+		if n := r.Design.Declared; n > 1 {
+			together = fmt.Sprintf(", all %d taken together", n)
 		}
 		text := fmt.Sprintf("%s %s by more than %s (%s%s)", plural(u.Regressing, "benchmark is", "benchmarks are"), worse, m, r.confidence(), together)
 		if r.AllAccepted() {
