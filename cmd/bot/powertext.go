@@ -159,9 +159,9 @@ func chance(p float64) string {
 func minutes(seconds float64) string {
 	switch d := time.Duration(seconds * float64(time.Second)); {
 	case d < time.Minute:
-		return fmt.Sprintf("about %.0f seconds", math.Max(1, d.Seconds()))
+		return "about " + report.Plural(max(1, int(math.Round(d.Seconds()))), "second", "seconds")
 	case d < 2*time.Hour:
-		return fmt.Sprintf("about %.0f minutes", d.Minutes())
+		return "about " + report.Plural(int(math.Round(d.Minutes())), "minute", "minutes")
 	default:
 		return fmt.Sprintf("about %.1f hours", d.Hours())
 	}
