@@ -40,12 +40,14 @@ const (
 	Unfetched    Kind = "not-fetched"
 	Fault        Kind = "fault"
 	Cancelled    Kind = "cancelled"
+	// Forgotten: it was measured, and the samples are not kept any more.
+	Forgotten Kind = "not-kept"
 )
 
 // Kinds lists the kinds in the order of the headline: what needs a decision first.
 func Kinds() []Kind {
 	return []Kind{Regresses, Accepted, Inconclusive, Conflicts, ChangeBroken, LineBroken, NoBenchmarks,
-		Unfetched, Fault, Cancelled, Safe, Contained, Running, Waiting}
+		Unfetched, Fault, Cancelled, Forgotten, Safe, Contained, Running, Waiting}
 }
 
 // Ended tells whether nothing more is to be expected of the line.
@@ -54,7 +56,7 @@ func (k Kind) Ended() bool { return k != Waiting && k != Running }
 // Decided tells whether the kind says something about the change on the line, so
 // that a record of it is worth keeping.
 func (k Kind) Decided() bool {
-	return k.Ended() && k != Unfetched && k != Fault && k != Cancelled
+	return k.Ended() && k != Unfetched && k != Fault && k != Cancelled && k != Forgotten
 }
 
 // Cell is a change on one release line.
@@ -127,6 +129,8 @@ func kindOf(j job.Job, r *report.Report) Kind {
 		return ChangeBroken
 	case job.NothingMeasured:
 		return NoBenchmarks
+	case job.Measured:
+		return Forgotten
 	case job.CheckoutFailed:
 		return Unfetched
 	case job.Stopped:

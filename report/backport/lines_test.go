@@ -135,5 +135,6 @@ func everyKind(t testing.TB) *backport.Matrix {
 		onlyNew,
 		ended("v10.x", sha("a0"), job.Outcome{Kind: job.CheckoutFailed, Text: "the submodule lib/x is gone"}),
 		ended("v11.x", sha("b0"), job.Outcome{Kind: job.Fault, Text: "the disk is full"}),
+		ended("v15.x", sha("f0"), job.Outcome{Kind: job.Measured, Runs: 24, Picked: picked}),
 		cancelled, running, waiting}}
 }

@@ -152,7 +152,7 @@ func (r *Record) pickedProblem() (place, text string) {
 		want = kinds[2:3]
 	case Conflicts:
 		want = kinds[3:]
-	case Unfetched, Fault, Cancelled:
+	case Unfetched, Fault, Cancelled, Forgotten:
 		want = kinds
 	}
 	switch {

@@ -27,6 +27,7 @@ var kindWords = map[Kind]struct{ short, on string }{
 	Unfetched:    {"not fetched", "could not be fetched for"},
 	Fault:        {"machine failed", "lost by the benchmark machine on"},
 	Cancelled:    {"cancelled", "cancelled on"},
+	Forgotten:    {"not kept", "no longer known on"},
 }
 
 // Words is the kind in a word or two, ours.
@@ -68,6 +69,8 @@ func (c Cell) sentence(quote func(string) string) string {
 			text += ": " + c.Progress
 		}
 		return text
+	case Forgotten:
+		return "what was measured on " + line + " is not kept any more"
 	}
 	o := job.Outcome{Kind: job.Fault}
 	switch {

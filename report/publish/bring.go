@@ -16,6 +16,11 @@ import (
 // looks for what an earlier, interrupted call may have left.
 func (p *Publisher) bring(ctx context.Context, j job.Job) error {
 	hub, shown := p.Hub(j.Installation), j.Published
+	if forgotten, err := p.forgotten(ctx, j); err != nil {
+		return fmt.Errorf("look for the samples of job %s: %w", j.ID, err)
+	} else if forgotten {
+		return p.record(ctx, j, shown)
+	}
 	if finished(j) {
 		there, ok, err := p.whereNow(ctx, hub, j)
 		if err != nil {

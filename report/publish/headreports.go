@@ -146,6 +146,9 @@ func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts, acce
 		return headReport{job: j, markdown: report.Failure(opts.About, *j.Outcome), check: check, title: check.Title, options: opts}, nil
 	}
 	data, err := p.samples(ctx, j)
+	if errors.Is(err, errForgotten) {
+		return forgottenReport(j, opts), nil
+	}
 	if err != nil {
 		return headReport{}, err
 	}
@@ -164,6 +167,36 @@ func (p *Publisher) headReport(ctx context.Context, j job.Job, a *attempts, acce
 	return headReport{job: j, markdown: alone.Markdown(), check: check, title: check.Title, whole: alone, options: opts}, nil
 }
 
+// errForgotten: a job was published, and its samples are not kept any more.
+var errForgotten = errors.New("the samples are not kept any more")
+
+// forgotten tells whether a job shows a report that cannot be composed again. It
+// stays as it is.
+func (p *Publisher) forgotten(ctx context.Context, j job.Job) (bool, error) {
+	if !j.State.Ended() || j.Published.Summary == nil || j.Outcome == nil || j.Outcome.Runs == 0 || j.Outcome.Kind != job.Measured {
+		return false, nil
+	}
+	for _, err := range p.Store.Runs(ctx, j.Runner, j.ID, j.Try) {
+		return false, err
+	}
+	if j.Backport == nil {
+		return true, nil
+	}
+	has, err := p.Store.HasRecord(ctx, j.ID)
+	return !has, err
+}
+
+// forgottenReport is what is said of such a job beside the reports of others.
+func forgottenReport(j job.Job, opts report.Options) headReport {
+	said := report.Plain(report.Short(j.Published.Summary.Headline, longestSaid))
+	text := "What was measured is not kept any more. Its report said: " + said + "."
+	return headReport{job: j, markdown: text, check: report.Check{Title: "Not kept any more", Summary: text, Conclusion: report.Neutral},
+		title: j.Published.Summary.Headline, options: opts}
+}
+
+// longestSaid bounds, in columns, what is told of a report that is not kept.
+const longestSaid = 300
+
 // samples reads what the job's last try measured. Records of another runner, or
 // of another try, are under other subjects and are never seen. Of a backport whose
 // samples are too old to be in the stream, those of its record are read.
@@ -173,11 +206,14 @@ func (p *Publisher) samples(ctx context.Context, j job.Job) (*report.Data, error
 	if err == nil && n == 0 && j.Backport != nil && j.Outcome != nil && j.Outcome.Runs > 0 {
 		var in io.ReadCloser
 		if in, err = p.Store.RecordSamples(ctx, j.ID); err == nil {
-			_, err = collect(c, backport.ReadSamples(in, "samples", nil))
+			n, err = collect(c, backport.ReadSamples(in, "samples", nil))
 			err = errors.Join(err, in.Close())
 		} else if errors.Is(err, queue.ErrNotFound) {
 			err = nil
 		}
+	}
+	if err == nil && n == 0 && j.Outcome.Runs > 0 && j.Published.Summary != nil {
+		err = errForgotten
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the samples of job %s: %w", j.ID, err)

@@ -31,3 +31,43 @@ func TestALineWhoseSamplesAreOldIsJudgedFromItsRecord(t *testing.T) {
 	w.shown(j.ID)
 	w.tells(w.matrix(), "on v1.x no benchmark is slower by more than 2 % (95 %)")
 }
+
+// What is composed anew after the samples are gone would take back what is shown.
+func TestAReportWhoseSamplesAreGoneStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.publisher())
+	old := w.ask(nil)
+	w.end(w.claim(), job.Outcome{Kind: job.Measured, Runs: 24, Pairs: 12})
+	w.shown(old.ID)
+	before := w.said()
+	_, err := w.store.Update(t.Context(), old.ID, func(j *job.Job) error {
+		j.Published.Summary.Headline = "1 regression beyond 2 %"
+		return nil
+	})
+	w.ok(err)
+	_, err = w.store.Update(t.Context(), old.ID, func(j *job.Job) error { j.Refresh++; return nil })
+	w.ok(err)
+	w.await(old.ID, "is looked at again", func(j job.Job) bool { return j.Refresh > 0 && j.Published.Revision == j.Revision })
+	if after := w.said(); len(before) != 1 || len(after) != 1 || before[0] != after[0] {
+		t.Errorf("shown before: %q; after: %q", before, after)
+	}
+	w.ask(func(j *job.Job) { j.Spec.Filter = "Enc" })
+	w.shown(w.measureLineless().ID)
+	w.tells(w.matrix(), "1 unchanged within ±2 %", "Also measured: 1 regression beyond 2 %", "What was measured is not kept any more. Its report said: 1 regression beyond 2 %.")
+
+	line := w.askLines("g", "v1.x")[0]
+	w.end(w.claim(), job.Outcome{Kind: job.Measured, Runs: 24, Pairs: 12, Picked: &job.Picked{Kind: job.PickApplies, SHA: tipOf("p")}})
+	if j := w.shown(line.ID); backport.CellOf(j, nil).Sentence() != "what was measured on v1.x is not kept any more" {
+		t.Errorf("%s", backport.CellOf(j, nil).Sentence())
+	}
+}
+
+// measureLineless does the next job, which is of no line.
+func (w *world) measureLineless() job.Job {
+	w.t.Helper()
+	l := w.claim()
+	w.pairs(l, 0, 12, 1)
+	w.end(l, job.Outcome{Kind: job.Measured, Runs: 24, Pairs: 12, Host: job.Host{Name: "box"}})
+	return l.Job
+}
