@@ -18,8 +18,8 @@ func (m *Matrix) Text(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(m.Headline() + "\n\n")
 	fmt.Fprintf(&b, "Backport of %s", m.changeWords(report.Visible))
-	if m.Head.SHA != "" {
-		fmt.Fprintf(&b, " (head %s)", report.Visible(report.ShortSHA(m.Head.SHA)))
+	if head := report.Visible(report.ShortSHA(m.Head.SHA)); !strings.Contains(m.Change.Note, head) {
+		fmt.Fprintf(&b, " (head %s)", head)
 	}
 	fmt.Fprintf(&b, ", each line compared with its own tip, at a margin of %s.\n\n", report.ExactPercent(m.margin()))
 	rows := [][]string{{"line", "tip", "verdict", "the change there"}}
