@@ -268,7 +268,9 @@ func TestAConfigurationThatCannotWorkIsRefused(t *testing.T) {
 func TestOneInstallationsMutationsAreKeptApart(t *testing.T) {
 	w := newWorld(t)
 	for range 3 {
-		w.ok(w.gh.ReactToPull(w.ctx, w.name, 1, forge.ReactionEyes))
+		if _, err := w.gh.CreateComment(w.ctx, w.name, 1, "text"); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := w.gh.PullRequest(w.ctx, w.name, 1); err != nil {
 			t.Fatal(err)
 		}

@@ -128,16 +128,10 @@ func (c *Client) FindComment(ctx context.Context, r Repo, number int, marker str
 	return Comment{}, false, nil
 }
 
-// The reactions that GitHub knows.
+// The reactions that the product gives, of those that GitHub knows.
 const (
-	ReactionUp       = "+1"
-	ReactionDown     = "-1"
-	ReactionLaugh    = "laugh"
-	ReactionConfused = "confused"
-	ReactionHeart    = "heart"
-	ReactionHooray   = "hooray"
-	ReactionRocket   = "rocket"
-	ReactionEyes     = "eyes"
+	ReactionRocket = "rocket"
+	ReactionEyes   = "eyes"
 )
 
 // ReactToComment adds a reaction to a comment. Adding it twice shows once.
@@ -147,17 +141,6 @@ func (c *Client) ReactToComment(ctx context.Context, r Repo, id int64, content s
 	}
 	return c.mutate(ctx, fmt.Sprintf("react to comment %d of %s", id, r), func(ctx context.Context, gh *github.Client) error {
 		_, _, err := gh.Reactions.CreateIssueCommentReaction(ctx, r.Owner, r.Name, id, content)
-		return err
-	})
-}
-
-// ReactToPull adds a reaction to the pull request's own text.
-func (c *Client) ReactToPull(ctx context.Context, r Repo, number int, content string) error {
-	if err := r.check(); err != nil {
-		return err
-	}
-	return c.mutate(ctx, fmt.Sprintf("react to %s#%d", r, number), func(ctx context.Context, gh *github.Client) error {
-		_, _, err := gh.Reactions.CreateIssueReaction(ctx, r.Owner, r.Name, number, content)
 		return err
 	})
 }
