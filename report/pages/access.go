@@ -30,7 +30,9 @@ type seenAs struct {
 const (
 	visibilityTime     = 5 * time.Minute
 	visibilityPatience = 10 * time.Second
-	mostSeen           = 10_000
+	// visibilityRest is how long GitHub is not asked again after it did not answer.
+	visibilityRest = 30 * time.Second
+	mostSeen       = 10_000
 )
 
 func newVisibility() *visibility { return &visibility{known: map[int64]seenAs{}} }
@@ -47,17 +49,17 @@ func (s *Server) private(ctx context.Context, j job.Job) bool {
 	asking, stop := context.WithTimeout(context.WithoutCancel(ctx), visibilityPatience)
 	defer stop()
 	r, err := s.Hub(j.Installation).RepositoryByID(asking, j.Repository.ID)
-	private := r.Private
+	private, at := r.Private, s.Now()
 	if err != nil {
 		switch forge.Classify(err).Kind {
 		case forge.NotFound, forge.Gone, forge.Uninstalled, forge.Suspended, forge.NoPermission:
 			private = true
 		default:
 			s.Log.With(j.About()...).Warn("it is not known whether a repository is private now", "err", err)
+			private, at = j.Repository.Private, at.Add(visibilityRest-visibilityTime)
 			if known {
-				return last.private
+				private = last.private
 			}
-			return j.Repository.Private
 		}
 	}
 	s.seen.mu.Lock()
@@ -65,7 +67,7 @@ func (s *Server) private(ctx context.Context, j job.Job) bool {
 	if len(s.seen.known) >= mostSeen {
 		clear(s.seen.known)
 	}
-	s.seen.known[j.Repository.ID] = seenAs{private, s.Now()}
+	s.seen.known[j.Repository.ID] = seenAs{private, at}
 	return private
 }
 

@@ -258,8 +258,19 @@ func TestARepositoryThatBecomesPrivateTakesItsPagesAlong(t *testing.T) {
 	w.Fail(forgetest.Fault{Path: "/repositories/**", Status: http.StatusBadGateway, Times: -1})
 	w.Fail(forgetest.Fault{Path: "/repositories/*", Status: http.StatusBadGateway, Times: -1})
 	w.pass(visibilityTime + time.Second)
+	asked := func() int {
+		return len(w.RequestsTo("GET", "/repositories/**")) + len(w.RequestsTo("GET", "/repositories/*"))
+	}
 	if p := w.browser().open(w.pages.URL(j)); p.status != http.StatusForbidden {
 		t.Errorf("while GitHub is away: %d", p.status)
+	}
+	before := asked()
+	if p := w.browser().open(w.pages.URL(j)); p.status != http.StatusForbidden || asked() != before {
+		t.Errorf("at once again: %d, asked %d times more", p.status, asked()-before)
+	}
+	w.pass(visibilityRest + time.Second)
+	if p := w.browser().open(w.pages.URL(j)); p.status != http.StatusForbidden || asked() == before {
+		t.Errorf("after a rest: %d, and GitHub is not asked again", p.status)
 	}
 }
 
