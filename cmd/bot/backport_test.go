@@ -137,6 +137,17 @@ func TestARecordIsCheckedAgainstItsSamplesAndTheRepository(t *testing.T) {
 		t.Errorf("bot report: exit %d, %s%s", code, out, errs)
 	}
 
+	// As they come from a result page.
+	page := t.TempDir()
+	for from, to := range map[string]string{safe: "record.json", filepath.Join(records, "v1.x"+samplesEnd): "record-samples.jsonl"} {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, page, to, string(data))
+	}
+	check(filepath.Join(page, "record.json"), gate, "every verdict comes out the same")
+
 	git(t, repo, "checkout", "-q", "v1.x")
 	put(t, repo, "later", "v1.x goes on\n")
 	git(t, repo, "add", ".")

@@ -20,7 +20,9 @@ import (
 const (
 	recordEnd  = ".record.json"
 	samplesEnd = ".samples.jsonl"
-	partEnd    = ".part" // behind either, while it is not whole
+	// samplesOfPage is how a result page calls the samples of its record.json.
+	samplesOfPage = "-samples.jsonl"
+	partEnd       = ".part" // behind either, while it is not whole
 )
 
 // recordFolder makes the folder that records are kept in; one of its own among
@@ -162,7 +164,15 @@ func openRecord(path string, stdin io.Reader) (rest io.Reader, r *backport.Recor
 // beginningOfRecord is how much of a file tells whether it is a record, in bytes.
 const beginningOfRecord = 512
 
-// samplesOf is the file beside a record that holds its samples.
+// samplesOf is the file beside a record that holds its samples, by the name that
+// this command gives it, or that of a result page where only that is there.
 func samplesOf(record string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(record, recordEnd), ".json") + samplesEnd
+	name := strings.TrimSuffix(strings.TrimSuffix(record, recordEnd), ".json")
+	page := name + samplesOfPage
+	if _, err := os.Stat(page); err == nil {
+		if _, err := os.Stat(name + samplesEnd); errors.Is(err, fs.ErrNotExist) {
+			return page
+		}
+	}
+	return name + samplesEnd
 }
