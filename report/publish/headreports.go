@@ -212,7 +212,7 @@ func (p *Publisher) samples(ctx context.Context, j job.Job) (*report.Data, error
 			err = nil
 		}
 	}
-	if err == nil && n == 0 && j.Outcome.Runs > 0 && j.Published.Summary != nil {
+	if err == nil && n == 0 && j.Outcome != nil && j.Outcome.Runs > 0 && j.Published.Summary != nil {
 		err = errForgotten
 	}
 	if err != nil {
