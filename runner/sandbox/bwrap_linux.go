@@ -129,7 +129,7 @@ func (s *Sandbox) arguments(c Command, dataFD int) []string {
 		args = append(args, "--bind", b.Host, b.Inside)
 	}
 	args = append(args, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", c.Dir)
-	for _, e := range env(c, defaultPath(), "/tmp") {
+	for _, e := range env(defaultPath(), "/tmp") {
 		name, value, _ := strings.Cut(e, "=")
 		args = append(args, "--setenv", name, value)
 	}

@@ -134,7 +134,7 @@ func moveDown(dir string) bool {
 }
 
 // makeV2 makes the group of one run and opens it, so that the child is born in it.
-func (l *leaf) makeV2(cfg Config, cpus []int) error {
+func (l *leaf) makeV2(cfg Config) error {
 	d, err := l.mkdir(l.g.v2)
 	if err != nil {
 		return err
@@ -151,11 +151,6 @@ func (l *leaf) makeV2(cfg Config, cpus []int) error {
 	}
 	if l.g.controllers["pids"] {
 		if err := write(d, "pids.max", cfg.Pids); err != nil {
-			return err
-		}
-	}
-	if l.g.controllers["cpuset"] {
-		if err := write(d, "cpuset.cpus", formatCPUs(cpus)); err != nil {
 			return err
 		}
 	}

@@ -19,6 +19,7 @@ import (
 type groups struct {
 	v2                   string
 	memory, pids, cpuset string // v1
+	threads              bool   // v1: this process may move its own threads
 	controllers          map[string]bool
 }
 
@@ -105,32 +106,6 @@ func findGroups(cfg Config, cpus []int) *groups {
 	return findV1(hs, groupOf, want)
 }
 
-// findV1 takes each wanted v1 controller in which this process may make a group below its own.
-func findV1(hs []hierarchy, own map[string]string, want map[string]bool) *groups {
-	g := &groups{controllers: map[string]bool{}}
-	for _, h := range hs {
-		for _, c := range h.controllers {
-			dir := h.dir(own[c])
-			if !want[c] || g.controllers[c] || dir == "" || !tryLeaf(dir) {
-				continue
-			}
-			g.controllers[c] = true
-			switch c {
-			case "memory":
-				g.memory = dir
-			case "pids":
-				g.pids = dir
-			case "cpuset":
-				g.cpuset = dir
-			}
-		}
-	}
-	if len(g.controllers) == 0 {
-		return nil
-	}
-	return g
-}
-
 // tryLeaf clears groups of runners that are gone out of dir and tells whether one can be made there.
 func tryLeaf(dir string) bool {
 	old, _ := filepath.Glob(filepath.Join(dir, leafPrefix+"*"))
@@ -164,56 +139,20 @@ func (g *groups) facts(f *Facts) {
 }
 
 // newLeaf makes the group of one run, with its limits.
-func (g *groups) newLeaf(cfg Config, cpus []int) (*leaf, error) {
+func (g *groups) newLeaf(cfg Config) (*leaf, error) {
 	l := &leaf{g: g, name: leafName()}
-	err := l.make(cfg, cpus)
+	err := l.make(cfg)
 	if err != nil {
 		return nil, errors.Join(err, l.remove())
 	}
 	return l, nil
 }
 
-func (l *leaf) make(cfg Config, cpus []int) error {
-	g := l.g
-	if g.v2 != "" {
-		return l.makeV2(cfg, cpus)
+func (l *leaf) make(cfg Config) error {
+	if l.g.v2 != "" {
+		return l.makeV2(cfg)
 	}
-	if g.memory != "" {
-		d, err := l.mkdir(g.memory)
-		if err != nil {
-			return err
-		}
-		if err := write(d, "memory.limit_in_bytes", cfg.Memory); err != nil {
-			return err
-		}
-		// Only kernels that account for swap have the second; the others are told not to swap.
-		if write(d, "memory.memsw.limit_in_bytes", cfg.Memory) != nil {
-			_ = write(d, "memory.swappiness", 0)
-		}
-	}
-	if g.pids != "" {
-		d, err := l.mkdir(g.pids)
-		if err != nil {
-			return err
-		}
-		if err := write(d, "pids.max", cfg.Pids); err != nil {
-			return err
-		}
-	}
-	if g.cpuset != "" {
-		d, err := l.mkdir(g.cpuset)
-		if err != nil {
-			return err
-		}
-		mems, err := os.ReadFile(filepath.Join(g.cpuset, "cpuset.mems"))
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(write(d, "cpuset.mems", trim(mems)), write(d, "cpuset.cpus", formatCPUs(cpus))); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.makeV1(cfg)
 }
 
 func (l *leaf) mkdir(parent string) (string, error) {
@@ -225,17 +164,14 @@ func (l *leaf) mkdir(parent string) (string, error) {
 	return d, nil
 }
 
-// attach moves a process into the group; with v2 it was born there.
-func (l *leaf) attach(pid int) error {
-	if l.fd != nil {
+// pin gives the group the CPUs for payloads. A sandbox is made on the runner's own: it may be made while another payload is measured.
+// l may be nil.
+func (l *leaf) pin(cpus []int) error {
+	if l == nil || !l.g.controllers["cpuset"] {
 		return nil
 	}
-	for _, d := range l.dirs {
-		if err := write(d, "cgroup.procs", pid); err != nil {
-			return err
-		}
-	}
-	return nil
+	// The directory of the cpuset is the last one, and with v2 the only one.
+	return write(l.dirs[len(l.dirs)-1], "cpuset.cpus", formatCPUs(cpus))
 }
 
 // hit is the limit that the run ran into, or "".

@@ -128,7 +128,7 @@ func TestAProcessIsBornInItsV2GroupAndEndsWithIt(t *testing.T) {
 		return
 	}
 	g := &groups{v2: parent, controllers: map[string]bool{}}
-	l, err := g.newLeaf(Config{}, nil)
+	l, err := g.newLeaf(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,6 +124,9 @@ func (c Command) checked() (Command, error) {
 			return c, fmt.Errorf("command: argument %q has a NUL byte", a)
 		}
 	}
+	if len(c.Env) > 0 && strings.Contains(c.Argv[0], "=") {
+		return c, fmt.Errorf("command: the program %q has a = in its name, which a command with an environment cannot have", c.Argv[0])
+	}
 	for _, e := range c.Env {
 		name, _, ok := strings.Cut(e, "=")
 		if !ok || !envName.MatchString(name) || strings.ContainsRune(e, 0) {

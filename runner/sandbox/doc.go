@@ -32,8 +32,13 @@
 // # Limits
 //
 // Memory, processes and CPUs are limited by a delegated cgroup v2, else by cgroup v1 hierarchies that the runner may write, else by
-// resource limits; [Sandbox.Facts] says which. bubblewrap is held at a gate before it starts the payload, until the limits are in
-// force. What runs into a limit is told by [Outcome].LimitHit.
+// resource limits; [Sandbox.Facts] says which. What runs into a limit is told by [Outcome].LimitHit.
+//
+// # The gate
+//
+// A payload begins in a finished sandbox: a shell of the host's waits in it, under all limits, until a line says go, and then becomes the
+// payload. So the time of a payload is its own, and not that of making its sandbox, and a sandbox can be made before its turn
+// ([Sandbox.Prepare]). Nothing that the payload's author has written is read before the gate.
 //
 // # The runner's process
 //

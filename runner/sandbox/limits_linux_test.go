@@ -18,7 +18,7 @@ func withoutGroups(t *testing.T, cfg Config) *Sandbox {
 	s.sys.groups = nil
 	s.facts.Memory, s.facts.Pids, s.facts.CPUs, s.facts.Notes = "none", "none", "none", nil
 	s.limitFacts()
-	if err := s.findLimiter(); err != nil {
+	if err := s.findGate(); err != nil {
 		t.Fatal(err)
 	}
 	return s

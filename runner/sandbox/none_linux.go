@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bareGate waits for a line on descriptor 3 and then becomes its arguments.
-const bareGate = `read -r _ <&3 || exit 126; exec 3<&-; exec "$@"`
-
 // liveBare runs the payload without isolation.
 func (l *launch) liveBare(stdout, stderr *os.File, started chan<- error) {
 	home, err := os.MkdirTemp("", "prbench-run-")
@@ -31,7 +28,11 @@ func (l *launch) liveBare(stdout, stderr *os.File, started chan<- error) {
 		return
 	}
 	pid := l.cmd.Process.Pid
-	if err := l.limit(pid); err != nil {
+	err = l.limit(pid)
+	if err == nil {
+		err = l.gate.reached()
+	}
+	if err != nil {
 		l.fail(started, err, nil)
 		return
 	}
@@ -44,12 +45,7 @@ func (l *launch) liveBare(stdout, stderr *os.File, started chan<- error) {
 			unix.Kill(-pid, unix.SIGKILL)
 		}
 	}
-	l.proc.began = time.Now()
-	if _, err := l.gate.Write([]byte("\n")); err != nil {
-		l.fail(started, fmt.Errorf("let the payload go: %w", err), nil)
-		return
-	}
-	l.gate.Close()
+	l.proc.begin = l.begin
 	started <- nil
 
 	floor := maxRSS(unix.RUSAGE_SELF)
@@ -72,19 +68,16 @@ func (l *launch) liveBare(stdout, stderr *os.File, started chan<- error) {
 }
 
 func (l *launch) startBare(home string, stdout, stderr *os.File) (mark []byte, err error) {
-	gateR, gate, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("gate: %w", err)
+	if l.child, err = l.gate.make(); err != nil {
+		return nil, err
 	}
-	l.gate = gate
-	l.child = append(l.child, gateR)
 	mark = l.s.newMark()
-	vars := append(env(l.c, os.Getenv("PATH"), home), "TMPDIR="+home, string(mark))
-	l.command("/bin/sh", append(append([]string{"sh", "-c", bareGate, "sh"}, l.s.sys.limiter...), l.c.Argv...), vars, stdout, stderr)
+	const gateFD = 3
+	argv := l.s.gated(l.c, gateFD)
+	l.command(argv[0], argv, append(env(os.Getenv("PATH"), home), "TMPDIR="+home, string(mark)), stdout, stderr)
 	l.cmd.Dir = bareDir(l.c, home)
-	if err := l.s.pinned(l.cmd.Start); err != nil {
+	if err := l.spawn(); err != nil {
 		return nil, fmt.Errorf("start the payload: %w", err)
 	}
-	l.closeChild()
 	return mark, nil
 }

@@ -12,8 +12,9 @@ import (
 // drainDelay is how long the output pipes of a payload that is gone may stay open.
 const drainDelay = 2 * time.Second
 
-// process is one payload that has been started.
+// process is one payload that has been made ready to begin.
 type process struct {
+	begin func() error // lets it go, once, and sets began
 	began time.Time
 	kill  func()        // ends it and all its children; safe to call at any time, more than once
 	stuck func() bool   // tells, once a second, whether it stands still at its memory limit; nil where that is not known
@@ -31,45 +32,113 @@ type ending struct {
 	err    error // the sandbox failed, not the payload
 }
 
+// Held is a payload that is held in its finished sandbox, with its limits in force, until it is told to run. It is to be run or discarded.
+type Held interface {
+	// Run lets the payload go and runs it to its end, as [Sandbox.Run] does.
+	Run(ctx context.Context) (Outcome, error)
+	// Discard gives it up; after Run it does nothing. When it returns, no process of it exists any more.
+	Discard() error
+}
+
 // Run runs c to its end. When it returns, no process of the run exists any more. The error is for faults of the sandbox and of c
 // itself, and wraps ctx.Err() when ctx ended the run; whatever the payload does is an Outcome, limits and crashes included.
 func (s *Sandbox) Run(ctx context.Context, c Command) (Outcome, error) {
+	h, err := s.Prepare(ctx, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return h.Run(ctx)
+}
+
+// Prepare makes the sandbox of c and holds c at a gate in it. Where Ahead says so, that may be done while another payload is measured.
+func (s *Sandbox) Prepare(ctx context.Context, c Command) (Held, error) {
 	c, err := c.checked()
 	if err != nil {
-		return Outcome{}, fmt.Errorf("sandbox: %w", err)
+		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
-		return Outcome{}, fmt.Errorf("sandbox: run %s: %w", c.Argv[0], err)
+		return nil, fmt.Errorf("sandbox: run %s: %w", c.Argv[0], err)
 	}
-	o, err := s.run(ctx, c)
+	h, err := s.hold(c)
 	if err != nil {
-		return o, fmt.Errorf("sandbox: run %s: %w", c.Argv[0], err)
+		return nil, fmt.Errorf("sandbox: run %s: %w", c.Argv[0], err)
+	}
+	return h, nil
+}
+
+// held is a process with the readers of its output.
+type held struct {
+	s       *Sandbox
+	c       Command
+	col     *collector
+	pipes   *pipes
+	readers sync.WaitGroup
+	p       *process
+	over    bool // it has been run, or discarded
+}
+
+// hold makes c ready to begin.
+func (s *Sandbox) hold(c Command) (*held, error) {
+	h := &held{s: s, c: c, col: newCollector(c)}
+	var err error
+	if h.pipes, err = s.newPipes(); err != nil {
+		return nil, err
+	}
+	h.readers.Go(func() { h.col.readStdout(h.pipes.outR) })
+	h.readers.Go(func() { h.col.readStderr(h.pipes.errR) })
+	if h.p, err = s.start(c, h.pipes); err != nil {
+		h.pipes.closeWriters()
+		h.drain()
+		return nil, withLog(err, h.col)
+	}
+	return h, nil
+}
+
+// drain reads what output is left and closes the pipes.
+func (h *held) drain() {
+	if !wait(&h.readers, drainDelay) {
+		h.pipes.closeReaders()
+		h.readers.Wait()
+	}
+	h.pipes.closeReaders()
+}
+
+func (h *held) Discard() error {
+	if h.over {
+		return nil
+	}
+	h.over = true
+	h.p.kill()
+	<-h.p.done
+	h.drain()
+	if err := h.p.end.err; err != nil {
+		return fmt.Errorf("sandbox: give up %s: %w", h.c.Argv[0], err)
+	}
+	return nil
+}
+
+func (h *held) Run(ctx context.Context) (Outcome, error) {
+	if h.over {
+		return Outcome{}, fmt.Errorf("sandbox: run %s: it has been run or discarded", h.c.Argv[0])
+	}
+	o, err := h.run(ctx)
+	if err != nil {
+		return o, fmt.Errorf("sandbox: run %s: %w", h.c.Argv[0], err)
 	}
 	return o, nil
 }
 
-func (s *Sandbox) run(ctx context.Context, c Command) (Outcome, error) {
-	col := newCollector(c)
-	pipes, err := s.newPipes()
-	if err != nil {
-		return Outcome{}, err
+func (h *held) run(ctx context.Context) (Outcome, error) {
+	p, col := h.p, h.col
+	if err := ctx.Err(); err != nil {
+		return Outcome{}, errors.Join(err, h.Discard())
 	}
-	defer pipes.closeAll()
-	var readers sync.WaitGroup
-	readers.Go(func() { col.readStdout(pipes.outR) })
-	readers.Go(func() { col.readStderr(pipes.errR) })
-
-	p, err := s.start(c, pipes.outW, pipes.errW)
-	pipes.closeWriters()
-	if err != nil {
-		readers.Wait()
-		return Outcome{}, withLog(err, col)
+	if err := p.begin(); err != nil {
+		return Outcome{}, withLog(errors.Join(err, h.Discard()), col)
 	}
-	reason, ctxErr := s.watch(ctx, c, p, col)
-	if !wait(&readers, drainDelay) {
-		pipes.closeReaders()
-		readers.Wait()
-	}
+	h.over = true
+	reason, ctxErr := h.s.watch(ctx, h.c, p, col)
+	h.drain()
 	o := Outcome{Exit: p.end.exit, Signal: p.end.signal, Rusage: p.end.usage, LimitHit: p.end.limit, Wall: p.end.at.Sub(p.began)}
 	col.fill(&o)
 	// A payload that hangs after it ran into a limit has that limit to blame, not the time.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 )
 
 // Kind is how processes are kept apart from the machine.
@@ -131,13 +129,5 @@ func (s *Sandbox) Out(o *Out) string {
 	return OutDir
 }
 
-// env is the environment of a payload: the defaults, then what the command names. home is its own temporary directory.
-func env(c Command, path, home string) []string {
-	out := []string{"PATH=" + path, "HOME=" + home, "LANG=C.UTF-8"}
-	for _, e := range c.Env {
-		name, _, _ := strings.Cut(e, "=")
-		out = slices.DeleteFunc(out, func(o string) bool { return strings.HasPrefix(o, name+"=") })
-		out = append(out, e)
-	}
-	return out
-}
+// env is the environment of a payload whose command names none. home is its own temporary directory.
+func env(path, home string) []string { return []string{"PATH=" + path, "HOME=" + home, "LANG=C.UTF-8"} }

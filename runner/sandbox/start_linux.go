@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,33 +16,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launch is one payload on its way: a process that waits at a gate until the limits are in force.
+// launch is one payload on its way: a process that waits at its gate.
 type launch struct {
 	s      *Sandbox
 	c      Command
 	group  *leaf // nil without cgroups
 	cmd    *exec.Cmd
 	child  []*os.File // ends of pipes and files that the child has, closed here once it is started
-	gate   *os.File   // a byte lets the payload go
-	mark   []byte     // of bubblewrap's processes
+	limits *os.File   // a byte tells bubblewrap that the limits are in force
+	gate   gate
+	mark   []byte // of bubblewrap's processes
 	killed atomic.Bool
+	lost   bool // the thread is not to be used again
 	proc   process
 }
 
-// start starts c and opens its gate. It returns when the payload can run, or why not.
-func (s *Sandbox) start(c Command, stdout, stderr *os.File) (*process, error) {
+// start makes everything for c and holds it at its gate, which begin of the process opens. The process has the writing ends of the pipes.
+func (s *Sandbox) start(c Command, out *pipes) (*process, error) {
 	started := make(chan error, 1)
 	l := &launch{s: s, c: c}
 	l.proc.done = make(chan struct{})
 	go func() {
 		// The kernel ties "die with the parent" to the thread that started the child: it must live as long.
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		l.live(stdout, stderr, started)
+		l.live(out.outW, out.errW, started)
+		if !l.lost {
+			runtime.UnlockOSThread()
+		}
 	}()
 	if err := <-started; err != nil {
 		return nil, err
 	}
+	out.closeWriters()
 	return &l.proc, nil
 }
 
@@ -56,7 +60,7 @@ func (l *launch) live(stdout, stderr *os.File, started chan<- error) {
 	}
 	if g := l.s.sys.groups; g != nil {
 		var err error
-		if l.group, err = g.newLeaf(l.s.cfg, l.s.cpus); err != nil {
+		if l.group, err = g.newLeaf(l.s.cfg); err != nil {
 			started <- fmt.Errorf("make control group: %w", err)
 			return
 		}
@@ -86,6 +90,14 @@ func (l *launch) command(file string, argv, env []string, stdout, stderr *os.Fil
 	l.cmd.SysProcAttr = attr
 }
 
+// spawn starts the child in its control group.
+func (l *launch) spawn() error {
+	err := l.group.born(l.cmd.Start)
+	l.lost = errors.Is(err, errThreadLost)
+	l.closeChild()
+	return err
+}
+
 func (l *launch) closeChild() {
 	closeFiles(l.child...)
 	l.child = nil
@@ -111,9 +123,8 @@ func (l *launch) fail(started chan<- error, err error, f *first) {
 			err = errors.Join(err, e)
 		}
 	}
-	if l.gate != nil {
-		l.gate.Close()
-	}
+	closeFiles(l.limits)
+	l.gate.close()
 	if e := l.group.remove(); e != nil {
 		err = errors.Join(err, e)
 	}
@@ -130,11 +141,10 @@ func (l *launch) liveBwrap(stdout, stderr *os.File, started chan<- error) {
 		return
 	}
 	defer status.Close()
-	if err := l.s.pinned(l.cmd.Start); err != nil {
+	if err := l.spawn(); err != nil {
 		l.fail(started, fmt.Errorf("start bubblewrap: %w", err), nil)
 		return
 	}
-	l.closeChild()
 	reports := json.NewDecoder(io.LimitReader(status, 64<<10))
 	first, err := l.firstProcess(reports)
 	if err != nil {
@@ -142,7 +152,7 @@ func (l *launch) liveBwrap(stdout, stderr *os.File, started chan<- error) {
 		return
 	}
 	defer first.close()
-	if err := l.limit(first.pid); err != nil {
+	if err := l.toGate(first.pid); err != nil {
 		if first.gone() {
 			err = errSetUp
 		}
@@ -150,22 +160,38 @@ func (l *launch) liveBwrap(stdout, stderr *os.File, started chan<- error) {
 		return
 	}
 	l.proc.kill = func() { l.killed.Store(true); first.kill() }
-	l.proc.began = time.Now()
-	if _, err := l.gate.Write([]byte{1}); err != nil {
-		if errors.Is(err, syscall.EPIPE) {
-			err = errSetUp // nobody waits at the gate any more
-		}
-		l.fail(started, fmt.Errorf("let the payload go: %w", err), first)
-		return
-	}
-	l.gate.Close()
+	l.proc.begin = l.begin
 	started <- nil
 	l.proc.end = l.endBwrap(first, reports)
 }
 
-// prepareBwrap makes the command with its descriptors: 3 options, 4 status, 5 gate, 6… files of /etc and the filter.
+// toGate puts the limits in force, lets bubblewrap make the sandbox, and waits until all is done but the payload itself.
+func (l *launch) toGate(pid int) error {
+	if err := l.limit(pid); err != nil {
+		return err
+	}
+	if _, err := l.limits.Write([]byte{1}); err != nil {
+		if errors.Is(err, syscall.EPIPE) {
+			return errSetUp // nobody waits any more
+		}
+		return fmt.Errorf("let bubblewrap make the sandbox: %w", err)
+	}
+	l.limits.Close()
+	return l.gate.reached()
+}
+
+// begin lets the payload go.
+func (l *launch) begin() error {
+	if err := l.group.pin(l.s.cpus); err != nil {
+		return fmt.Errorf("pin the payload to CPUs %s: %w", l.s.cfg.CPUs, err)
+	}
+	l.proc.began = time.Now()
+	return l.gate.open()
+}
+
+// prepareBwrap makes the command with its descriptors: 3 options, 4 status, 5 limits, 6 and 7 the gate's, 8… files of /etc and the filter.
 func (l *launch) prepareBwrap(stdout, stderr *os.File) (status *os.File, err error) {
-	const statusFD, gateFD, dataFD = 4, 5, 6
+	const statusFD, limitsFD, gateFD, dataFD = 4, 5, 6, 8
 	options, err := memory("options", joinNUL(l.s.arguments(l.c, dataFD)))
 	if err != nil {
 		return nil, err
@@ -176,13 +202,10 @@ func (l *launch) prepareBwrap(stdout, stderr *os.File) (status *os.File, err err
 		return nil, fmt.Errorf("status pipe: %w", err)
 	}
 	l.child = append(l.child, statusW)
-	gateR, gate, err := os.Pipe()
-	if err != nil {
+	if err := l.prepareGates(); err != nil {
 		status.Close()
-		return nil, fmt.Errorf("gate: %w", err)
+		return nil, err
 	}
-	l.gate = gate
-	l.child = append(l.child, gateR)
 	var data [][]byte
 	for _, f := range written {
 		data = append(data, []byte(f.text))
@@ -198,10 +221,23 @@ func (l *launch) prepareBwrap(stdout, stderr *os.File) (status *os.File, err err
 		}
 		l.child = append(l.child, m)
 	}
-	argv := []string{"bwrap", "--json-status-fd", strconv.Itoa(statusFD), "--block-fd", strconv.Itoa(gateFD), "--args", "3", "--"}
+	argv := []string{"bwrap", "--json-status-fd", strconv.Itoa(statusFD), "--block-fd", strconv.Itoa(limitsFD), "--args", "3", "--"}
 	l.mark = l.s.newMark()
-	l.command(l.s.sys.bwrap, append(append(argv, l.s.sys.limiter...), l.c.Argv...), []string{string(l.mark)}, stdout, stderr)
+	l.command(l.s.sys.bwrap, append(argv, l.s.gated(l.c, gateFD)...), []string{string(l.mark)}, stdout, stderr)
 	return status, nil
+}
+
+// prepareGates adds bubblewrap's gate and the payload's own to the child's descriptors.
+func (l *launch) prepareGates() error {
+	limitsR, limits, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("gate: %w", err)
+	}
+	l.limits = limits
+	l.child = append(l.child, limitsR)
+	child, err := l.gate.make()
+	l.child = append(l.child, child...)
+	return err
 }
 
 // firstProcess learns from bubblewrap's first report which process is pid 1 of the payload's namespace. It holds no user code yet.
@@ -290,88 +326,6 @@ func (e *ending) setStatus(ws syscall.WaitStatus) {
 	}
 	if e.exit > 128 && e.exit < 128+32 {
 		e.signal = unix.SignalName(syscall.Signal(e.exit - 128))
-	}
-}
-
-// first is pid 1 of a payload's namespace: when it is gone, the kernel has ended all others there.
-type first struct {
-	pid, fd int
-	mu      sync.Mutex
-	closed  bool
-}
-
-func (f *first) kill() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed {
-		unix.PidfdSendSignal(f.fd, unix.SIGKILL, nil, 0)
-	}
-}
-
-// gone tells whether the process has ended.
-func (f *first) gone() bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}, 0)
-	return err == nil && n > 0
-}
-
-func (f *first) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed {
-		f.closed = true
-		unix.Close(f.fd)
-	}
-}
-
-// killDelay is how long the kernel may take to end the processes of a run.
-const killDelay = 20 * time.Second
-
-// reap kills the first process, waits for its end, and returns what it and its children used: bubblewrap leaves at once with the
-// payload's status and leaves it to us, who adopted it. It is nil when bubblewrap waited for it after all.
-func (f *first) reap() (*syscall.Rusage, error) {
-	f.kill()
-	for end := time.Now().Add(killDelay); ; {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}, int(time.Until(end).Milliseconds()))
-		if err == unix.EINTR {
-			continue
-		}
-		if n == 0 || err != nil {
-			return nil, fmt.Errorf("processes of the payload are still there %v after they were killed", killDelay)
-		}
-		break
-	}
-	var ru syscall.Rusage
-	for {
-		_, err := syscall.Wait4(f.pid, nil, 0, &ru)
-		switch err {
-		case syscall.EINTR:
-		case nil:
-			return &ru, nil
-		default:
-			return nil, nil
-		}
-	}
-}
-
-// adopted counts the runs which need orphans of their bubblewrap to come to this process.
-var adopted struct {
-	sync.Mutex
-	n int
-}
-
-func adopt() {
-	adopted.Lock()
-	defer adopted.Unlock()
-	if adopted.n++; adopted.n == 1 {
-		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	}
-}
-
-func unadopt() {
-	adopted.Lock()
-	defer adopted.Unlock()
-	if adopted.n--; adopted.n == 0 {
-		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	}
 }
 

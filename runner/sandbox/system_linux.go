@@ -17,7 +17,8 @@ type system struct {
 	binds   []string // bubblewrap arguments that are the same for every run: the system's directories
 	groups  *groups  // nil where there is no usable cgroup
 	filter  []byte   // of system calls
-	limiter []string // begins the payload's command line
+	limiter []string // begins the payload's command line, before its gate
+	pinner  []string // begins it after the gate
 }
 
 func (s *Sandbox) setup(ctx context.Context) error {
@@ -26,7 +27,7 @@ func (s *Sandbox) setup(ctx context.Context) error {
 	if err := s.checkCPUs(); err != nil {
 		return err
 	}
-	if err := s.findLimiter(); err != nil {
+	if err := s.findGate(); err != nil {
 		return err
 	}
 	if s.cfg.Kind == None {
@@ -39,7 +40,11 @@ func (s *Sandbox) setup(ctx context.Context) error {
 	if s.sys.filter = encode(program(runtime.GOARCH)); s.sys.filter == nil {
 		s.facts.Notes = append(s.facts.Notes, "no system call filter for "+runtime.GOARCH+": payloads may open sockets that belong to no network namespace")
 	}
-	o, err := s.run(ctx, Command{Argv: []string{"/usr/bin/env", "true"}, Dir: "/tmp", LogTail: 4 << 10, LineLimit: 4 << 10})
+	var o Outcome
+	h, err := s.hold(Command{Argv: []string{"/usr/bin/env", "true"}, Dir: "/tmp", LogTail: 4 << 10, LineLimit: 4 << 10})
+	if err == nil {
+		o, err = h.run(ctx)
+	}
 	if err == nil && !o.OK() {
 		err = fmt.Errorf("a trial run left with %d (%s%s): %q", o.Exit, o.Signal, o.LimitHit, o.LogTail)
 	}

@@ -28,42 +28,60 @@ func (s *Sandbox) setup(context.Context) error {
 	return nil
 }
 
-// start starts c without isolation.
-func (s *Sandbox) start(c Command, stdout, stderr *os.File) (*process, error) {
+// Ahead tells whether a sandbox can be made while another payload is measured: there is nothing to be made here.
+func (s *Sandbox) Ahead() bool { return false }
+
+// start prepares c, without isolation; begin of the process starts it. The process has the writing ends of the pipes.
+func (s *Sandbox) start(c Command, out *pipes) (*process, error) {
 	home, err := os.MkdirTemp("", "prbench-run-")
 	if err != nil {
 		return nil, fmt.Errorf("make temporary directory: %w", err)
 	}
-	path := os.Getenv("PATH")
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	cmd.Env = append(env(c, path, home), "TMPDIR="+home, "TEMP="+home, "TMP="+home, "SystemRoot="+os.Getenv("SystemRoot"))
-	cmd.Dir, cmd.Stdout, cmd.Stderr = bareDir(c, home), stdout, stderr
+	cmd.Env = append(env(os.Getenv("PATH"), home), "TMPDIR="+home, "TEMP="+home, "TMP="+home, "SystemRoot="+os.Getenv("SystemRoot"))
+	cmd.Env = append(cmd.Env, c.Env...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = bareDir(c, home), out.outW, out.errW
 	ownGroup(cmd)
-	p := &process{done: make(chan struct{}), began: time.Now()}
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the payload: %w", err), removeAll(home))
+	p := &process{done: make(chan struct{})}
+	var mu sync.Mutex
+	begun, over := false, false
+	p.begin = func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		p.began = time.Now()
+		if err := cmd.Start(); err != nil {
+			return fmt.Errorf("start the payload: %w", err)
+		}
+		begun = true
+		out.closeWriters()
+		go func() {
+			defer close(p.done)
+			cmd.Wait()
+			p.end.at = time.Now()
+			p.end.exit, p.end.signal = status(cmd)
+			p.end.usage = Usage{User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}
+			p.kill()
+			mu.Lock()
+			over = true
+			mu.Unlock()
+			removeAll(home)
+		}()
+		return nil
 	}
-	var gone sync.Mutex
-	alive := true
 	p.kill = func() {
-		gone.Lock()
-		defer gone.Unlock()
-		if alive {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case over:
+		case begun:
 			killGroup(cmd)
+		default: // it never will
+			over = true
+			out.closeWriters()
+			removeAll(home)
+			close(p.done)
 		}
 	}
-	go func() {
-		defer close(p.done)
-		cmd.Wait()
-		p.end.at = time.Now()
-		p.end.exit, p.end.signal = status(cmd)
-		p.end.usage = Usage{User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime()}
-		p.kill()
-		gone.Lock()
-		alive = false
-		gone.Unlock()
-		removeAll(home)
-	}()
 	return p, nil
 }
 
