@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
+	"github.com/prbench/prbench/runner"
 	"github.com/prbench/prbench/runner/measure"
 	"github.com/prbench/prbench/runner/sandbox"
 )
@@ -39,6 +41,28 @@ func measured(b *testing.B, exec measure.Executor, old, new string, spec job.Spe
 	return out
 }
 
+// envCPUs names the CPUs that the benchmarks' processes are pinned to, such as
+// "1", off which the runner goes; without it they share all.
+const envCPUs = "BENCH_CPUS"
+
+// machineBox is the sandbox that a runner with these CPUs has.
+func machineBox(b *testing.B) *sandbox.Sandbox {
+	b.Helper()
+	cfg := sandbox.Config{Kind: sandbox.Bubblewrap, CPUs: os.Getenv(envCPUs), Memory: 8 << 30, Pids: 2048}
+	if os.Geteuid() == 0 {
+		cfg.User = "nobody"
+	}
+	box, err := sandbox.New(b.Context(), cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := runner.KeepOff(box.Facts().Pinned); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("pinned to %v, next sandbox made ahead: %t", box.Facts().Pinned, box.Ahead())
+	return box
+}
+
 // overhead is what a measuring phase takes beyond its processes, as a share of
 // them in per cent.
 func overhead(wall, children float64) float64 { return 100 * (wall - children) / children }
@@ -47,7 +71,7 @@ func overhead(wall, children float64) float64 { return 100 * (wall - children) /
 func BenchmarkMeasuringPhase(b *testing.B) {
 	tree := room(b)
 	spec := job.Spec{Runs: 10, Suites: []job.Suite{{Name: "half", Format: job.FormatNode, Command: `sh -c "sleep 0.5; echo half a=1: 2"`}}}
-	box := bubblewrap(b)
+	box := machineBox(b)
 	var wall, children float64
 	var runs int
 	for b.Loop() {
@@ -72,9 +96,10 @@ func (h half) of(tree string) *sandbox.Sandbox {
 	return h.inside
 }
 
-func (h half) Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error) {
-	return h.of(c.Tree).Run(ctx, c)
+func (h half) Prepare(ctx context.Context, c sandbox.Command) (sandbox.Held, error) {
+	return h.of(c.Tree).Prepare(ctx, c)
 }
+func (h half) Ahead() bool                                { return false }
 func (h half) NewOut(parent string) (*sandbox.Out, error) { return h.inside.NewOut(parent) }
 func (h half) Src(tree string) string                     { return h.of(tree).Src(tree) }
 func (h half) Out(o *sandbox.Out) string                  { return h.inside.Out(o) }
@@ -152,7 +177,7 @@ func BenchmarkNodeSuite(b *testing.B) {
 			spec.Suites[0].Cases = append(spec.Suites[0].Cases, "benchmark/process/"+name)
 		}
 	}
-	box := bubblewrap(b)
+	box := machineBox(b)
 	var ours, theirs phase
 	for b.Loop() {
 		out := measured(b, box, trees[0], trees[1], spec, func(job.Run) {})
@@ -204,7 +229,8 @@ func compareJS(b *testing.B, suite string, trees [2]string, skip []string) (p ph
 	for _, s := range skip {
 		args = append(args, "--exclude", s)
 	}
-	cmd := exec.CommandContext(b.Context(), filepath.Join(trees[1], "node"), append(args, "--", "process")...)
+	all := []string{"--cpu-list", fmt.Sprintf("0-%d", runtime.NumCPU()-1), filepath.Join(trees[1], "node")} // whatever this process is pinned to
+	cmd := exec.CommandContext(b.Context(), "taskset", append(append(all, args...), "--", "process")...)
 	cmd.Dir = suite
 	cmd.Env = append(os.Environ(), "CHILDREN_FILE="+result)
 	if out, err := cmd.CombinedOutput(); err != nil {

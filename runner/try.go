@@ -170,11 +170,10 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 func (t *try) perform() job.Outcome {
 	fault := func(err error) job.Outcome { return job.Outcome{Kind: job.Fault, Text: err.Error()} }
 	e := t.execution()
-	var watch *fitness.Watch
-	e.earlier, watch = t.takeUp(e)
+	e.earlier = t.takeUp(e)
 	if e.earlier == nil {
 		if err := errors.Join(removeTree(t.dir), os.Mkdir(t.dir, 0o711)); err != nil {
-			return t.conclude(e, fault(fmt.Errorf("make the job's folder: %w", err)))
+			return fault(fmt.Errorf("make the job's folder: %w", err))
 		}
 	}
 	var err error
@@ -186,32 +185,21 @@ func (t *try) perform() job.Outcome {
 		return err
 	})
 	if err != nil {
-		return t.conclude(e, fault(err))
+		return fault(err)
 	}
 	e.sink = t.spool.add
 	var out job.Outcome
 	if e.earlier != nil {
 		t.log.Info("job goes on", "runs", len(e.earlier))
-		out = e.measure(t.work, watch)
+		out = e.measure(t.work, fitness.NewWatch(fitness.Here(e.box.Facts().Pinned)))
 	} else {
 		out = t.fromTheStart(e)
 	}
-	out.Runs, _ = t.spool.state() // one that could not be kept is none
-	return t.conclude(e, out)
-}
-
-// conclude keeps what the try leaves for later jobs, or on a full disk gives up
-// what those before have left.
-func (t *try) conclude(e *execution, o job.Outcome) job.Outcome {
-	o, low := e.diskLow(o)
-	switch {
-	case low:
-		e.makeRoom()
-	case o.Kind != job.Stopped || t.stopBy.Load() == nil:
+	if out.Kind != job.Stopped || t.stopBy.Load() == nil {
 		e.keepBase()
 		t.remember(e)
 	}
-	return o
+	return out
 }
 
 // execution is the try's own, without what it has measured.
@@ -222,7 +210,7 @@ func (t *try) execution() *execution {
 		e.bases, e.mirrors = t.bases, t.mirrors
 		e.key = cacheKey{Repository: t.job.Repository.ID, SHA: t.job.Base.SHA, Build: t.job.Spec.Build, History: t.job.Spec.History,
 			LFS: t.job.Spec.LFS, Sandbox: fmt.Sprint(t.Sandbox.Facts().Version, t.Sandbox.Facts().UID), Toolchain: t.bases.toolchain()}
-		e.built, e.past = func() { t.saveState(e) }, t.savePast
+		e.built = func() { t.saveState(e) }
 	}
 	if t.job.Backport != nil {
 		e.line, e.held = t.job.Backport.Line, t.job.Backport.Held

@@ -174,7 +174,18 @@ type lottery struct {
 	old string
 }
 
-func (l *lottery) Run(_ context.Context, c sandbox.Command) (sandbox.Outcome, error) {
+func (l *lottery) Prepare(_ context.Context, c sandbox.Command) (sandbox.Held, error) {
+	return ticket(func() (sandbox.Outcome, error) { return l.run(c) }), nil
+}
+func (l *lottery) Ahead() bool { return false }
+
+// ticket is a process that is ready to begin.
+type ticket func() (sandbox.Outcome, error)
+
+func (t ticket) Run(context.Context) (sandbox.Outcome, error) { return t() }
+func (t ticket) Discard() error                               { return nil }
+
+func (l *lottery) run(c sandbox.Command) (sandbox.Outcome, error) {
 	if l.rng.IntN(12) == 0 {
 		return sandbox.Outcome{Exit: 1, Stdout: l.print(c, 1)}, nil
 	}

@@ -28,7 +28,19 @@ type machine struct {
 	now  time.Time
 }
 
-func (m *machine) Run(_ context.Context, c sandbox.Command) (sandbox.Outcome, error) {
+func (m *machine) Prepare(_ context.Context, c sandbox.Command) (sandbox.Held, error) {
+	return run(func() (sandbox.Outcome, error) { return m.run(c) }), nil
+}
+
+// run is a process that is ready to begin.
+type run func() (sandbox.Outcome, error)
+
+func (r run) Run(context.Context) (sandbox.Outcome, error) { return r() }
+func (r run) Discard() error                               { return nil }
+
+func (m *machine) Ahead() bool { return false }
+
+func (m *machine) run(c sandbox.Command) (sandbox.Outcome, error) {
 	side := job.New
 	if c.Tree == m.oldT {
 		side = job.Old

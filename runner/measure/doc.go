@@ -4,7 +4,8 @@
 // pair: never a fixed old-new, which a drift of the machine would turn into a
 // difference. Cases take turns, so that what is measured when a person cancels
 // or the budget ends is balanced. Every run is a process of its own in a fresh
-// sandbox, and is handed on as soon as it has ended.
+// sandbox, and is handed on as soon as it has ended. Nothing else is done while one
+// runs, but where the runner has CPUs of its own the next sandbox is made.
 //
 // An adaptive measuring judges what it has at the looks that the spec plans, and
 // leaves a case when each of its benchmarks is resolved or futile. The chance of
@@ -21,9 +22,13 @@ import (
 	"github.com/prbench/prbench/runner/sandbox"
 )
 
-// Executor runs one process. *sandbox.Sandbox is the real one.
+// Executor makes processes ready to run, up to two at a time. *sandbox.Sandbox is
+// the real one.
 type Executor interface {
-	Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error)
+	Prepare(ctx context.Context, c sandbox.Command) (sandbox.Held, error)
+	// Ahead tells whether the next process may be made ready while one is measured,
+	// which must not be disturbed by that.
+	Ahead() bool
 	// NewOut makes a fresh directory for a tool's output file.
 	NewOut(parent string) (*sandbox.Out, error)
 	// Src and Out are what the process calls its tree and its output directory.

@@ -23,7 +23,8 @@ const giveUp = 3
 // turn is a case with what has happened to it.
 type turn struct {
 	Case
-	pairs   int // tried so far
+	pairs   int            // tried so far
+	order   []job.SideName // of the next pair; nil: not drawn yet
 	samples int
 	ok      map[job.SideName]int // runs that ended well
 	bad     map[job.SideName]int
@@ -70,6 +71,9 @@ func Run(ctx context.Context, o Options) (job.Outcome, error) {
 		if !l.toLook(ctx, look, until) {
 			break
 		}
+	}
+	if err := l.leaveAhead(); err != nil && l.failed == nil {
+		l.failed = &job.Outcome{Kind: job.Fault, Text: err.Error()}
 	}
 	return l.outcome(), nil
 }
@@ -192,7 +196,7 @@ func (l *loop) toLook(ctx context.Context, look, until int) bool {
 				l.leave()
 				return false
 			}
-			if !l.pair(ctx, t) {
+			if !l.pair(ctx, t, until) {
 				return false
 			}
 		}
@@ -248,18 +252,16 @@ func (l *loop) budgetNote(why string) {
 
 // pair runs a case once on each of its sides, in random order. It tells whether
 // to go on.
-func (l *loop) pair(ctx context.Context, t *turn) bool {
-	order := slices.Clone(t.Sides)
-	if len(order) == 2 && l.Rand.IntN(2) == 1 {
-		order[0], order[1] = order[1], order[0]
-	}
+func (l *loop) pair(ctx context.Context, t *turn, until int) bool {
 	began := l.Now()
+	order := l.sides(t)
+	t.order = nil
 	for i, side := range order {
 		if err := ctx.Err(); err != nil {
 			l.failed = &job.Outcome{Kind: job.Stopped, Text: "stopped: " + context.Cause(ctx).Error()}
 			return false
 		}
-		rec, err := l.one(ctx, t.Case, side)
+		rec, err := l.one(ctx, step{t.Case, side}, l.after(t, order[i+1:], until))
 		rec.Pair, rec.Position = t.pairs, i
 		if err != nil {
 			l.fault(ctx, rec, err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,16 +201,17 @@ func TestACrashThatComesAndGoesDoesNotEndItsCase(t *testing.T) {
 // crashing runs every n-th process as one that fails, and the others well.
 type crashing struct {
 	*sandbox.Sandbox
-	every, n int
+	every int64
+	n     atomic.Int64
 }
 
-func (c *crashing) Run(ctx context.Context, cmd sandbox.Command) (sandbox.Outcome, error) {
+func (c *crashing) Prepare(ctx context.Context, cmd sandbox.Command) (sandbox.Held, error) {
 	script := "echo 'x.js n=1: 5'"
-	if c.n++; c.n%c.every == 0 {
+	if c.n.Add(1)%c.every == 0 {
 		script = "exit 1"
 	}
 	cmd.Argv = []string{"/bin/sh", "-c", script}
-	return c.Sandbox.Run(ctx, cmd)
+	return c.Sandbox.Prepare(ctx, cmd)
 }
 
 func TestACaseThatFailsOnBothSidesGivesAPlainResult(t *testing.T) {

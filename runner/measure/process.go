@@ -38,6 +38,7 @@ type runner struct {
 	Options
 	filter *regexp.Regexp
 	adhoc  string // directory of the host that holds the ad-hoc text; empty: none
+	ahead  *ahead // nil: nothing is made ready
 }
 
 // clash matches what programs print when a port is taken by another process.
@@ -56,18 +57,61 @@ func (p *portClash) Error() string {
 	return fmt.Sprintf("%s on the %s side found its port taken", p.label, p.side)
 }
 
-// one runs a case once on one side. The error is for faults; whatever the
-// process did is in the record.
-func (r *runner) one(ctx context.Context, c Case, side job.SideName) (rec job.Run, err error) {
+// waiting is a process that is ready to begin.
+type waiting struct {
+	held sandbox.Held
+	out  *sandbox.Out // nil: the results come on standard output
+	// cannot is why the side cannot be run as it is; then there is no process.
+	cannot string
+}
+
+// one runs a case once on one side, and meanwhile makes the next process ready.
+// The error is for faults; whatever the process did is in the record.
+func (r *runner) one(ctx context.Context, s, next step) (rec job.Run, err error) {
+	w, err := r.ready(ctx, s, next)
+	if err != nil {
+		return rec, err
+	}
+	defer func() { err = errors.Join(err, w.discard()) }()
+	rec = job.Run{Suite: s.c.Suite.Name, Case: s.c.Name, Side: s.side, Started: r.Now()}
+	if w.cannot != "" {
+		rec.Exit, rec.Log = 1, w.cannot
+		return rec, nil
+	}
+	if !next.none() && r.Exec.Ahead() {
+		r.ahead = r.make(ctx, next)
+	}
+	o, err := w.held.Run(ctx)
+	if err != nil {
+		return rec, err
+	}
+	fill(&rec, o)
+	if err := r.read(&rec, s.c, w.out, o); err != nil {
+		return rec, err
+	}
+	if !rec.OK() && clash.MatchString(rec.Log) {
+		return rec, &portClash{label: s.c.Label(), side: s.side, log: rec.Log}
+	}
+	return rec, nil
+}
+
+// prepare makes a process ready to begin.
+func (r *runner) prepare(ctx context.Context, s step) (w waiting, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.discard())
+		}
+	}()
 	tree := r.Old
-	if side == job.New {
+	if s.side == job.New {
 		tree = r.New
 	}
-	cmd := sandbox.Command{Tree: tree, Timeout: c.Suite.Timeout.Std(), OutputLimit: maxOutput, LogTail: keptLog}
+	suite := s.c.Suite
+	cmd := sandbox.Command{Tree: tree, Timeout: suite.Timeout.Std(), OutputLimit: maxOutput, LogTail: keptLog}
 	if cmd.Timeout <= 0 {
 		cmd.Timeout = config.DefaultSuiteTimeout.Std()
 	}
-	v := config.Values{Case: c.Name, Set: r.Spec.Set}
+	v := config.Values{Case: s.c.Name, Set: r.Spec.Set}
 	if r.adhoc != "" {
 		v.Case = path.Join(r.adhoc, adhocFile)
 		if r.Exec.Src(tree) != tree {
@@ -75,39 +119,50 @@ func (r *runner) one(ctx context.Context, c Case, side job.SideName) (rec job.Ru
 			v.Case = path.Join(adhocDir, adhocFile)
 		}
 	}
-	if !toStdout(c.Suite) {
-		if cmd.Out, err = r.Exec.NewOut(r.Dir); err != nil {
-			return rec, err
+	if !toStdout(suite) {
+		if w.out, err = r.Exec.NewOut(r.Dir); err != nil {
+			return w, err
 		}
-		defer func() { err = errors.Join(err, cmd.Out.Close()) }()
-		v.Out = path.Join(r.Exec.Out(cmd.Out), outFile)
-		if inTree(c.Suite) {
-			err := r.redirect(tree, c.Suite.Output, v.Out)
-			if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO) {
-				return rec, fmt.Errorf("prepare the output file %s: %w", c.Suite.Output, err)
-			}
-			if err != nil { // what the side has built stands in the way
-				return job.Run{Suite: c.Suite.Name, Case: c.Name, Side: side, Started: r.Now(), Exit: 1,
-					Log: strings.ToValidUTF8("the output file cannot be made: "+err.Error(), "\uFFFD")}, nil
-			}
+		cmd.Out = w.out
+		v.Out = path.Join(r.Exec.Out(w.out), outFile)
+		if w.cannot, err = r.redirected(tree, suite, v.Out); err != nil || w.cannot != "" {
+			return w, err
 		}
 	}
-	if cmd.Argv, err = config.Argv(c.Suite.Command, v); err != nil {
-		return rec, fmt.Errorf("the command of %s: %w", c.Suite.Name, err)
+	if cmd.Argv, err = config.Argv(suite.Command, v); err != nil {
+		return w, fmt.Errorf("the command of %s: %w", suite.Name, err)
 	}
-	rec = job.Run{Suite: c.Suite.Name, Case: c.Name, Side: side, Started: r.Now()}
-	o, err := r.Exec.Run(ctx, cmd)
+	w.held, err = r.Exec.Prepare(ctx, cmd)
+	return w, err
+}
+
+// discard clears away what is left of a process that has run, or never will.
+func (w waiting) discard() error {
+	var errs []error
+	if w.held != nil {
+		errs = append(errs, w.held.Discard())
+	}
+	if w.out != nil {
+		errs = append(errs, w.out.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// redirected makes the tool's output file in the tree, where the suite has one, a
+// link to out. It tells why it cannot where what the side has built stands in the
+// way; the error is for faults.
+func (r *runner) redirected(tree string, s job.Suite, out string) (cannot string, err error) {
+	if !inTree(s) {
+		return "", nil
+	}
+	err = r.redirect(tree, s.Output, out)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO) {
+		return "", fmt.Errorf("prepare the output file %s: %w", s.Output, err)
+	}
 	if err != nil {
-		return rec, err
+		return strings.ToValidUTF8("the output file cannot be made: "+err.Error(), "\uFFFD"), nil
 	}
-	fill(&rec, o)
-	if err := r.read(&rec, c, cmd.Out, o); err != nil {
-		return rec, err
-	}
-	if !rec.OK() && clash.MatchString(rec.Log) {
-		return rec, &portClash{label: c.Label(), side: side, log: rec.Log}
-	}
-	return rec, nil
+	return "", nil
 }
 
 func toStdout(s job.Suite) bool { return s.Output == "" || s.Output == "stdout" }
