@@ -16,23 +16,25 @@ const module = "github.com/prbench/prbench/"
 // name that ends in "/" allows everything below it. The longest matching
 // folder decides.
 var arrows = map[string][]string{
-	"cmd/bot":            {"cmd/", "webhook", "runner", "runner/", "report", "report/", "internal/"},
-	"webhook":            {"webhook/", "internal/", "report/stats"},
-	"runner":             {"runner/", "internal/", "report/stats"},
-	"report":             {"report/", "internal/"},
-	"report/stats":       {"report/stats", "report/stats/"},
-	"internal/job":       {},
-	"internal/queue":     {"internal/job"},
-	"internal/forge":     {},
-	"internal/forgetest": {},
-	"internal/config":    {"internal/job"},
-	"internal/benchfmt":  {"internal/job"},
-	"internal/testlog":   {},
-	"internal/hostile":   {},
+	"cmd/bot":             {"cmd/", "webhook", "runner", "runner/", "report", "report/", "internal/"},
+	"webhook":             {"webhook/", "internal/", "report/stats"},
+	"runner":              {"runner/", "internal/", "report/stats"},
+	"report":              {"report/", "internal/"},
+	"report/stats":        {"report/stats", "report/stats/"},
+	"internal/job":        {},
+	"internal/queue":      {"internal/job"},
+	"internal/forge":      {},
+	"internal/forgetest":  {},
+	"internal/config":     {"internal/job"},
+	"internal/benchfmt":   {"internal/job"},
+	"internal/testlog":    {},
+	"internal/testgolden": {},
+	"internal/hostile":    {},
 }
 
 // A test may also reach for a stand-in: a real forge server instead of a mock.
 var testArrows = map[string][]string{
+	"internal/config":    {"internal/testgolden"},
 	"internal/forge":     {"internal/forgetest"},
 	"internal/forgetest": {"internal/forge"},
 }

@@ -2,53 +2,20 @@ package report_test
 
 import (
 	"bytes"
-	"flag"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/testgolden"
 	"github.com/prbench/prbench/report"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-) differs from what is written now (+); see -update:\n%s", path, diff)
-	}
-}
-
-var longNumber = regexp.MustCompile(`-?[0-9]+\.[0-9]{9,}(e-?[0-9]+)?`)
-
-// roundNumbers keeps ten digits, since the last ones may differ between
-// processors.
-func roundNumbers(js string) string {
-	return longNumber.ReplaceAllStringFunc(js, func(n string) string {
-		x, err := strconv.ParseFloat(n, 64)
-		if err != nil {
-			return n
-		}
-		return strconv.FormatFloat(x, 'g', 10, 64)
-	})
+	testgolden.Check(t, filepath.Join("testdata", "golden", name), got)
 }
 
 // about is a pull request of a made-up project.
@@ -129,7 +96,7 @@ func TestGoldenReports(t *testing.T) {
 			if err := r.JSON(&js); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".json", roundNumbers(js.String()))
+			golden(t, name+".json", testgolden.RoundNumbers(js.String()))
 			if err := r.Data.CSV(&csv); err != nil {
 				t.Fatal(err)
 			}

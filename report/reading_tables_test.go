@@ -4,17 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"text/template"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/prbench/prbench/internal/benchfmt"
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/testgolden"
 	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/report/stats"
 )
@@ -208,17 +206,6 @@ func readingPage(t *testing.T) string {
 
 func TestThePageOnReadingTablesSaysWhatTheVerdictsAre(t *testing.T) {
 	got := readingPage(t)
-	if *update {
-		if err := os.WriteFile(readingTables, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(readingTables)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("the page (-) says otherwise than the report (+); see -update:\n%s", diff)
-	}
+	testgolden.Check(t, readingTables, got)
 	lacks(t, got, "NaN", "Inf", "<no value>")
 }

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/prbench/prbench/internal/testgolden"
 )
-
-var updatePower = flag.Bool("update-power", false, "write the golden files of bot power anew")
 
 // call runs a command line in this process.
 func call(ctx context.Context, args ...string) (code int, out, errs string) {
@@ -37,19 +34,7 @@ func TestPowerSaysWhatADesignCouldDetect(t *testing.T) {
 			t.Errorf("%s: exit %d, %s", name, code, errs)
 			continue
 		}
-		path := filepath.Join("testdata", "power", name)
-		if *updatePower {
-			if err := os.WriteFile(path, []byte(out), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), out); diff != "" {
-			t.Errorf("%s: the file (-) differs from what is written now (+); see -update-power:\n%s", name, diff)
-		}
+		testgolden.Check(t, filepath.Join("testdata", "power", name), out)
 	}
 }
 

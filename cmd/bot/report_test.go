@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,27 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/prbench/prbench/internal/testgolden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", "report", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-) differs from what is written now (+); see -update:\n%s", path, diff)
-	}
-}
 
 func TestReportPrintsWhatCompareRPrints(t *testing.T) {
 	for _, name := range []string{"jenkins-150", "confidence", "http-2-runs", "one-run"} {
@@ -72,7 +53,7 @@ func TestReportWritesEachFormat(t *testing.T) {
 		if code != exitOK {
 			t.Errorf("%s: exit %d: %s", format, code, errs)
 		}
-		golden(t, "three."+format, out)
+		testgolden.Check(t, filepath.Join("testdata", "report", "three."+format), out)
 	}
 	for format, words := range map[string][]string{
 		"markdown": {"### 1 regression beyond 2 %", "`process/hrtime.js", "```text\n"},

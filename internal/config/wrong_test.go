@@ -3,16 +3,15 @@ package config
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the golden messages anew")
+	"github.com/prbench/prbench/internal/testgolden"
+)
 
 func TestAWrongConfigIsToldWithFileLineAndKey(t *testing.T) {
 	files, err := filepath.Glob("testdata/wrong/*.yml")
@@ -30,20 +29,7 @@ func TestAWrongConfigIsToldWithFileLineAndKey(t *testing.T) {
 			if !errors.As(err, &problems) || len(problems) == 0 {
 				t.Fatalf("want Problems, got %v", err)
 			}
-			golden := strings.TrimSuffix(file, ".yml") + ".golden"
-			got := err.Error() + "\n"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("want - got +\n%s", diff)
-			}
+			testgolden.Check(t, strings.TrimSuffix(file, ".yml")+".golden", err.Error()+"\n")
 		})
 	}
 }

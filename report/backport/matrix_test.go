@@ -2,52 +2,21 @@ package backport_test
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/testgolden"
 	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/report/backport"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
-
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-) differs from what is written now (+); see -update:\n%s", path, diff)
-	}
-}
-
-var longNumber = regexp.MustCompile(`-?[0-9]+\.[0-9]{9,}(e-?[0-9]+)?`)
-
-// roundNumbers keeps ten digits: the last ones may differ between processors.
-func roundNumbers(js string) string {
-	return longNumber.ReplaceAllStringFunc(js, func(n string) string {
-		x, err := strconv.ParseFloat(n, 64)
-		if err != nil {
-			return n
-		}
-		return strconv.FormatFloat(x, 'g', 10, 64)
-	})
+	testgolden.Check(t, filepath.Join("testdata", name), got)
 }
 
 func TestAMatrixWithALineOfEveryKind(t *testing.T) {
@@ -61,7 +30,7 @@ func TestAMatrixWithALineOfEveryKind(t *testing.T) {
 	if err := m.JSON(&js); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "every-kind.json", roundNumbers(js.String()))
+	golden(t, "every-kind.json", testgolden.RoundNumbers(js.String()))
 	if err := report.Terminal(&screen, m.Markdown(), false); err != nil {
 		t.Error(err)
 	}

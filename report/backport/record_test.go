@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/testgolden"
 	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/report/backport"
 	"github.com/prbench/prbench/report/stats"
@@ -314,7 +315,7 @@ func TestARecordInWords(t *testing.T) {
 	if err := r.Write(&js); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "record.json", roundNumbers(js.String()))
+	golden(t, "record.json", testgolden.RoundNumbers(js.String()))
 }
 
 func FuzzARecordThatIsReadIsReadAgain(f *testing.F) {

@@ -19,6 +19,7 @@ import (
 	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/internal/queue/queuetest"
 	"github.com/prbench/prbench/internal/testlog"
 	"github.com/prbench/prbench/report/publish"
 )
@@ -76,7 +77,7 @@ func newWorld(t *testing.T, spec worldSpec) *world {
 	w.store, err = queue.Open(t.Context(), queue.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	w.ok(err)
 	t.Cleanup(w.store.Close)
-	w.startRunner()
+	w.runner = queuetest.Runner(t, w.store)
 	log := slog.New(slog.NewTextHandler(&w.log, nil))
 	w.publish = &publish.Publisher{Store: w.store, Log: log, Now: time.Now}
 	w.site = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.pages.ServeHTTP(rw, r) }))
@@ -114,39 +115,6 @@ func (w *world) pass(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ahead += d
-}
-
-func (w *world) startRunner() {
-	w.t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		done <- w.store.ServeRunners(ctx, queue.Desk{
-			Token:  func(context.Context, job.Job) (queue.Token, error) { return queue.Token{}, nil },
-			Revoke: func(context.Context, queue.Token) error { return nil },
-		})
-	}()
-	seed, public, err := queue.NewKey()
-	w.ok(err)
-	w.ok(w.store.Enroll(w.t.Context(), "box", "default", public))
-	w.runner, err = queue.Dial(w.t.Context(), w.store.RunnerURL(), seed, queue.DialOptions{})
-	w.ok(err)
-	// Serve may not listen yet; the limit is against hanging.
-	for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		if _, err = w.runner.Claim(w.t.Context(), queue.ClaimRequest{}); err == nil {
-			break
-		}
-		if time.Now().After(limit) {
-			w.t.Fatal(err)
-		}
-	}
-	w.t.Cleanup(func() {
-		w.runner.Close()
-		stop()
-		if err := <-done; err != nil {
-			w.t.Error(err)
-		}
-	})
 }
 
 // ask makes a job.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/backport"
@@ -304,12 +303,7 @@ func TestAMatrixWhoseAnswerWasLostShowsOnce(t *testing.T) {
 func TestAPlainTokenSetsOneStatusForTheLines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	token, err := w.AddUserToken("writer")
-	w.ok(err)
-	f := w.connect(forge.Config{Token: token})
-	p := w.publisher()
-	p.Checks, p.Hub = f.IsApp(), func(id int64) Hub { return f.Installation(id) }
-	w.run(p)
+	w.run(w.withPlainToken())
 	jobs := w.askLines("g", "v1.x", "v2.x")
 	w.measureLine(2)
 	w.measureLine(1)

@@ -346,12 +346,7 @@ func TestACommandGetsItsReactionsOnceAndOneThatIsGoneNone(t *testing.T) {
 func TestAPlainTokenSetsStatusesInThePlaceOfCheckRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	token, err := w.AddUserToken("writer")
-	w.ok(err)
-	f := w.connect(forge.Config{Token: token})
-	p := w.publisher()
-	p.Checks, p.Hub = f.IsApp(), func(id int64) Hub { return f.Installation(id) }
-	w.run(p)
+	w.run(w.withPlainToken())
 	j := w.ask(func(j *job.Job) { j.Installation = 0 })
 	w.ok(w.Wait(t.Context(), w.pull, func(c forgetest.Conversation) bool { return len(c.Statuses) > 0 && c.Statuses[0].State == "pending" }))
 	w.measure(2)

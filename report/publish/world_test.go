@@ -15,6 +15,7 @@ import (
 	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
+	"github.com/prbench/prbench/internal/queue/queuetest"
 	"github.com/prbench/prbench/internal/testlog"
 )
 
@@ -69,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	w.store, err = queue.Open(t.Context(), queue.Options{Dir: w.dir, Listen: "127.0.0.1:0", LeadLease: time.Second})
 	w.ok(err)
 	t.Cleanup(w.store.Close)
-	w.startRunner()
+	w.runner = queuetest.Runner(t, w.store)
 	return w
 }
 
@@ -96,35 +97,21 @@ func (w *world) connect(cfg forge.Config) *forge.Forge {
 	return f
 }
 
-// startRunner enrols a runner and answers it until the test ends.
-func (w *world) startRunner() {
-	w.t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() {
-		done <- w.store.ServeRunners(ctx, queue.Desk{
-			Token:  func(context.Context, job.Job) (queue.Token, error) { return queue.Token{}, nil },
-			Revoke: func(context.Context, queue.Token) error { return nil },
-		})
-	}()
-	seed, public, err := queue.NewKey()
-	w.ok(err)
-	w.ok(w.store.Enroll(w.t.Context(), "box", "default", public))
-	w.runner, err = queue.Dial(w.t.Context(), w.store.RunnerURL(), seed, queue.DialOptions{})
-	w.ok(err)
-	w.t.Cleanup(func() {
-		w.runner.Close()
-		stop()
-		if err := <-done; err != nil {
-			w.t.Error(err)
-		}
-	})
-}
-
 // publisher gives a Publisher of the world's App.
 func (w *world) publisher() *Publisher {
 	return &Publisher{Hub: func(id int64) Hub { return w.forge.Installation(id) }, Store: w.store, Checks: true,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Now: time.Now, ProgressEvery: time.Millisecond, Retry: 10 * time.Millisecond}
+}
+
+// withPlainToken gives a Publisher that has a person's token in the App's place.
+func (w *world) withPlainToken() *Publisher {
+	w.t.Helper()
+	token, err := w.AddUserToken("writer")
+	w.ok(err)
+	f := w.connect(forge.Config{Token: token})
+	p := w.publisher()
+	p.Checks, p.Hub = f.IsApp(), func(id int64) Hub { return f.Installation(id) }
+	return p
 }
 
 // run runs a Publisher until the test ends or stop is called.
