@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -65,8 +66,10 @@ func newRevoke(s stream) *cobra.Command {
 				if err := q.Revoke(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(s.out, "Revoked %s.\n", args[0])
-				return err
+				if _, err := fmt.Fprintf(s.out, "Revoked %s.\n", args[0]); err != nil || cfg.State.NATS == "" {
+					return err
+				}
+				return printExternal(cmd.Context(), q, s.out)
 			})
 		},
 	}
@@ -110,36 +113,68 @@ type enrolment struct {
 	external                    bool
 }
 
-// enroll makes the runner known and leaves its key in a file that only its
-// owner can read. A key file that is there is never overwritten.
+// enroll leaves a runner's key in a file that only its owner can read, and makes
+// the runner known. A key file that is there is never overwritten; one whose
+// runner could not be enrolled is taken away again, since it opens nothing.
 func enroll(ctx context.Context, q *queue.Queue, e enrolment, out io.Writer) error {
-	if e.public == "" {
+	made := e.public == ""
+	if made {
 		seed, public, err := queue.NewKey()
 		if err != nil {
 			return err
 		}
-		f, err := os.OpenFile(e.keyFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("write the runner's key: %w", err)
-		}
-		_, err = f.WriteString(seed + "\n")
-		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("write the runner's key: %w", err)
+		if err := writeKey(e.keyFile, seed); err != nil {
+			return err
 		}
 		e.public = public
-		defer func() {
-			_, _ = fmt.Fprintf(out, "Its key is in %s: move it to the runner's machine, and name it as key_file there.\n", e.keyFile)
-		}()
 	}
 	if err := q.Enroll(ctx, e.name, e.pool, e.public); err != nil {
+		if made {
+			err = withoutKey(ctx, q, e, err)
+		}
 		return err
 	}
-	if _, err := fmt.Fprintf(out, "Enrolled %s for the pool %s.\n", e.name, e.pool); err != nil {
-		return err
+	text := fmt.Sprintf("Enrolled %s for the pool %s.\n", e.name, e.pool)
+	if made {
+		text += fmt.Sprintf("Its key is in %s: move it to the runner's machine, and name it as key_file there.\n", e.keyFile)
+	}
+	if _, err := io.WriteString(out, text); err != nil {
+		return fmt.Errorf("say that %s is enrolled: %w", e.name, err)
 	}
 	if !e.external {
 		return nil
 	}
+	return printExternal(ctx, q, out)
+}
+
+// withoutKey removes the key of a runner that could not be enrolled. Where
+// nobody knows whether it is enrolled after all, the key stays and is named.
+func withoutKey(ctx context.Context, q *queue.Queue, e enrolment, failed error) error {
+	runners, err := q.Runners(ctx)
+	if err != nil || slices.ContainsFunc(runners, func(r queue.Runner) bool { return r.Key == e.public }) {
+		return fmt.Errorf("%w; the runner may be enrolled all the same, with the key in %s: `bot runner revoke %s` takes it back", failed, e.keyFile, e.name)
+	}
+	if err := os.Remove(e.keyFile); err != nil {
+		return fmt.Errorf("%w; the key that opens nothing stays: %w", failed, err)
+	}
+	return failed
+}
+
+// writeKey makes the file of a runner's secret; half a one is not left.
+func writeKey(name, seed string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write the runner's key: %w", err)
+	}
+	_, err = f.WriteString(seed + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the runner's key: %w", errors.Join(err, os.Remove(name)))
+	}
+	return nil
+}
+
+// printExternal prints what an external server has to know of the runners.
+func printExternal(ctx context.Context, q *queue.Queue, out io.Writer) error {
 	runners, err := q.Runners(ctx)
 	if err != nil {
 		return err
