@@ -55,7 +55,7 @@ func TestEveryKeyHasItsEffect(t *testing.T) {
 		Suites: []job.Suite{{
 			Name: "http", Format: job.FormatNode, Cases: []string{"benchmark/http/*.js", "benchmark/https/simple.js"},
 			Command: "out/Release/node {case} {set}", Output: "stdout", Harness: []string{"benchmark/**", "tools/bench.js"},
-			Timeout: job.Duration(150 * time.Second), Default: true, Adhoc: "out/Release/node {case}",
+			Timeout: job.Duration(150 * time.Second), Default: true, Adhoc: "out/Release/node {case}", AdhocFile: "bench.mjs",
 			Unit: "ops/s", Better: job.Higher, Counts: []string{"allocs/op"}, Analysis: "paired",
 		}, {
 			Name: "start", Format: job.FormatHyperfine, Output: "{out}",

@@ -96,6 +96,7 @@ func (d *document) suiteKeys(s *job.Suite) []key {
 		d.timeKey("timeout", &s.Timeout, minTime, MaxTime),
 		d.boolKey("default", &s.Default),
 		d.textKey("adhoc", &s.Adhoc, checkCommand),
+		d.textKey("adhoc_file", &s.AdhocFile, checkAdhocFile),
 		d.textKey("unit", &s.Unit, checkUnit),
 		oneOf(d, "better", &s.Better, []job.Better{job.Higher, job.Lower}),
 		d.textsKey("counts", &s.Counts, true, checkUnit),
@@ -124,6 +125,9 @@ func (d *document) fits(v *ast.MappingValueNode, path string, s job.Suite) {
 	if s.Adhoc != "" && !strings.Contains(s.Adhoc, placeCase) {
 		say("adhoc", "want {case}, which stands for the file with the text of the benchmark")
 	}
+	if s.AdhocFile != "" && s.Adhoc == "" {
+		say("adhoc_file", "names the file of an ad-hoc benchmark, and the suite has no adhoc command to take it")
+	}
 }
 
 // suiteLine is the line of a suite's key, or of the suite where the key is absent.
@@ -136,6 +140,17 @@ func suiteLine(v *ast.MappingValueNode, name string) int {
 		}
 	}
 	return lineOf(v.Key)
+}
+
+// adhocFilePattern is a plain file name: neither hidden nor an option, nor with
+// anything in it that a path, a shell or a pattern could read as more.
+var adhocFilePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,47}(\.[A-Za-z0-9_-]{1,16}){0,3}$`)
+
+func checkAdhocFile(s string) error {
+	if !adhocFilePattern.MatchString(s) {
+		return fmt.Errorf("want a plain file name of letters, digits, _, - and endings, such as bench.mjs or bench.go, got %s", quoted(s))
+	}
+	return nil
 }
 
 func checkCommand(s string) error {

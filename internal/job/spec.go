@@ -81,16 +81,23 @@ type Suite struct {
 	// Command is split into argv before {case}, {set} and {out} are filled in.
 	Command string `json:"command"`
 	// Output is "stdout" (or empty), a path in the tree, or "{out}".
-	Output   string   `json:"output,omitempty"`
-	Harness  []string `json:"harness,omitempty"`
-	Timeout  Duration `json:"timeout,omitzero"`
-	Default  bool     `json:"default,omitempty"`
-	Adhoc    string   `json:"adhoc,omitempty"`
-	Unit     string   `json:"unit,omitempty"`
-	Better   Better   `json:"better,omitempty"`
-	Counts   []string `json:"counts,omitempty"`   // units that are compared exactly
-	Analysis string   `json:"analysis,omitempty"` // "welch", "paired" or empty: by design
+	Output  string   `json:"output,omitempty"`
+	Harness []string `json:"harness,omitempty"`
+	Timeout Duration `json:"timeout,omitzero"`
+	Default bool     `json:"default,omitempty"`
+	Adhoc   string   `json:"adhoc,omitempty"`
+	// AdhocFile is the name of the file that holds the text of an ad-hoc
+	// benchmark, for tools that go by its ending; empty: DefaultAdhocFile.
+	AdhocFile string   `json:"adhoc_file,omitempty"`
+	Unit      string   `json:"unit,omitempty"`
+	Better    Better   `json:"better,omitempty"`
+	Counts    []string `json:"counts,omitempty"`   // units that are compared exactly
+	Analysis  string   `json:"analysis,omitempty"` // "welch", "paired" or empty: by design
 }
+
+// DefaultAdhocFile is what an ad-hoc benchmark's file is called where the suite
+// does not say.
+const DefaultAdhocFile = "benchmark"
 
 // Runs is a number of runs a side, or adaptive (0).
 type Runs int

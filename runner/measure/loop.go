@@ -117,7 +117,7 @@ func newLoop(o Options) (*loop, *job.Outcome, error) {
 		}
 	}
 	if o.Spec.Adhoc != "" {
-		if l.adhoc, err = writeAdhoc(o.Dir, o.Spec.Adhoc); err != nil {
+		if l.adhoc, err = writeAdhoc(o.Dir, o.Spec.Adhoc, cases); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -162,12 +162,31 @@ func planLooks(s job.Spec) []int {
 	return looks
 }
 
-func writeAdhoc(dir, text string) (string, error) {
+// writeAdhoc writes the text of an ad-hoc benchmark under the name that each of
+// the suites gives it, in a folder of the suite's. The names come with the job,
+// so that the root is not left whatever they hold.
+func writeAdhoc(dir, text string, cases []Case) (string, error) {
 	at := filepath.Join(dir, "adhoc")
-	if err := os.Mkdir(at, 0o755); err != nil {
-		return "", fmt.Errorf("measure: keep the ad-hoc benchmark: %w", err)
+	write := func() error {
+		if err := os.Mkdir(at, 0o755); err != nil {
+			return err
+		}
+		root, err := os.OpenRoot(at)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		for _, c := range cases {
+			if err := root.MkdirAll(c.Suite.Name, 0o755); err != nil {
+				return err
+			}
+			if err := root.WriteFile(filepath.Join(c.Suite.Name, adhocFile(c.Suite)), []byte(text), 0o644); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	if err := os.WriteFile(filepath.Join(at, adhocFile), []byte(text), 0o644); err != nil {
+	if err := write(); err != nil {
 		return "", fmt.Errorf("measure: keep the ad-hoc benchmark: %w", err)
 	}
 	return at, nil

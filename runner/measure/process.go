@@ -28,16 +28,15 @@ const (
 
 // The places where a process finds what is made for it.
 const (
-	outFile   = "result" // in its output directory
-	adhocDir  = "/adhoc"
-	adhocFile = "benchmark"
+	outFile  = "result" // in its output directory
+	adhocDir = "/adhoc"
 )
 
 // runner runs single processes.
 type runner struct {
 	Options
 	filter *regexp.Regexp
-	adhoc  string // directory of the host that holds the ad-hoc text; empty: none
+	adhoc  string // directory of the host with one for each suite's ad-hoc file; empty: none
 	ahead  *ahead // nil: nothing is made ready
 }
 
@@ -113,10 +112,11 @@ func (r *runner) prepare(ctx context.Context, s step) (w waiting, err error) {
 	}
 	v := config.Values{Case: s.c.Name, Set: r.Spec.Set}
 	if r.adhoc != "" {
-		v.Case = path.Join(r.adhoc, adhocFile)
+		dir, name := path.Join(r.adhoc, suite.Name), adhocFile(suite)
+		v.Case = path.Join(dir, name)
 		if r.Exec.Src(tree) != tree {
-			cmd.ReadOnly = []sandbox.Bind{{Host: r.adhoc, Inside: adhocDir}}
-			v.Case = path.Join(adhocDir, adhocFile)
+			cmd.ReadOnly = []sandbox.Bind{{Host: dir, Inside: adhocDir}}
+			v.Case = path.Join(adhocDir, name)
 		}
 	}
 	if !toStdout(suite) {
@@ -163,6 +163,13 @@ func (r *runner) redirected(tree string, s job.Suite, out string) (cannot string
 		return strings.ToValidUTF8("the output file cannot be made: "+err.Error(), "\uFFFD"), nil
 	}
 	return "", nil
+}
+
+func adhocFile(s job.Suite) string {
+	if s.AdhocFile == "" {
+		return job.DefaultAdhocFile
+	}
+	return s.AdhocFile
 }
 
 func toStdout(s job.Suite) bool { return s.Output == "" || s.Output == "stdout" }

@@ -58,6 +58,34 @@ func TestAnAdhocBenchmarkIsHandedToItsCommand(t *testing.T) {
 	}
 }
 
+// Node takes a file for an ES module by its ending.
+func TestAnAdhocBenchmarkHasTheFileNameThatItsSuiteGivesIt(t *testing.T) {
+	b := newBench(t, map[string]string{"run.sh": says("1")},
+		job.Suite{Name: "module", Command: "./run.sh", Adhoc: "node {case}", AdhocFile: "snippet.mjs"},
+		job.Suite{Name: "plain", Command: "./run.sh", Adhoc: "/bin/sh -c 'echo \"${0##*/} n=1: 1\"' {case}"})
+	b.Spec.Adhoc = "import { basename } from 'node:path';\nawait 0;\nconsole.log(`${basename(import.meta.url)} n=1: 42`);\n"
+	if o := b.run(t); o.Kind != job.Measured || o.Side != "" || len(b.runs) != 8 {
+		t.Fatalf("%+v, %d runs", o, len(b.runs))
+	}
+	for _, r := range b.runs {
+		want := map[string]string{"module": "snippet.mjs n=1", "plain": "benchmark n=1"}[r.Suite]
+		if len(r.Samples) != 1 || r.Samples[0].Name() != want {
+			t.Errorf("%s: %+v, want %s", r.Suite, r, want)
+		}
+	}
+}
+
+func TestTheNameOfAnAdhocFileLeadsNowhereElse(t *testing.T) {
+	b := newBench(t, map[string]string{"run.sh": says("1")}, job.Suite{Command: "./run.sh", Adhoc: "/bin/sh {case}", AdhocFile: "../../old/run.sh"})
+	b.Spec.Adhoc = "echo replaced\n"
+	if _, err := measure.Run(t.Context(), b.Options); err == nil {
+		t.Error("the name was taken")
+	}
+	if text, err := os.ReadFile(filepath.Join(b.Old, "run.sh")); err != nil || string(text) != says("1") {
+		t.Errorf("the tree has %q (%v)", text, err)
+	}
+}
+
 func TestAChildThatKeepsTheOutputOpenEndsWithItsRun(t *testing.T) {
 	script, err := os.ReadFile("testdata/child-keeps-stdout-for-an-hour.sh")
 	if err != nil {
