@@ -35,6 +35,9 @@ func failureHeadline(a About, o job.Outcome, quote func(string) string) string {
 	case job.Stopped:
 		return "Cancelled before anything could be judged"
 	case job.Fault:
+		if o.Clash.EachTry() {
+			return "The " + outcomeSides(o.Clash.Side) + " found its port taken in every try"
+		}
 		return "The benchmark machine failed, not the pull request"
 	}
 	return "There is no comparison"
@@ -97,9 +100,29 @@ func failureSentence(a About, o job.Outcome) string {
 		}
 		return "The run was cancelled" + by + " before enough was measured for a verdict." + why
 	case job.Fault:
+		if o.Clash.EachTry() {
+			return clashSentence(a, *o.Clash)
+		}
 		return "This says nothing about the change. Ask again with `/benchmark rerun`; if it happens again, the operators of the machine have to look at it."
 	}
 	return "The run ended without a result."
+}
+
+// clashSentence is said where the same case on the same side found its port taken
+// in every try: each run has a network of its own, so that nothing of the
+// machine's can be in the way every time.
+func clashSentence(a About, c job.Clash) string {
+	line := ""
+	if a.Backport != nil {
+		line = a.Backport.Line
+	}
+	text := fmt.Sprintf("In each of %d tries the process of %s on %s ended because its port was taken. "+
+		"Every run has a network of its own, in which nothing but this process and what it starts can listen. That points at the code itself, such as a port that it opens twice",
+		c.Tries, Code(shorten(Visible(c.Case), nameColumns)), codeUnsafe(c.Side.The(line)))
+	if c.Side == job.New {
+		return text + "."
+	}
+	return text + ". The pull request is not at fault where it has not touched that code."
 }
 
 // lostTries lists how the tries ended that the infrastructure lost.

@@ -119,7 +119,9 @@ func TestGoldenFailures(t *testing.T) {
 		"nothing-measured":  {Kind: job.NothingMeasured, Log: "usage: bench FILE\n"},
 		"checkout-failed":   {Kind: job.CheckoutFailed, Side: job.New, Text: "data/model.bin: the LFS object is not on the forge"},
 		"fault":             {Kind: job.Fault, Text: "port 8080 is in use"},
-		"stopped":           {Kind: job.Stopped},
+		"clash": {Kind: job.Fault, Side: job.New, Text: "http: server.js on the new side found its port taken", Log: "Error: listen EADDRINUSE: address already in use :::12346\n",
+			Clash: &job.Clash{Case: "http: server.js", Side: job.New, Tries: 3}},
+		"stopped": {Kind: job.Stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := a

@@ -150,7 +150,7 @@ func hostileReport(t testing.TB, s string, more ...string) (*report.Report, repo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, a, job.Outcome{Side: job.New, Text: s, Log: s}
+	return r, a, job.Outcome{Side: job.New, Text: s, Log: s, Clash: &job.Clash{Case: s, Side: job.New, Tries: job.MaxTries}}
 }
 
 var ourLinks = []string{"https://forge.test/acme/engine/commit/", "https://bench.test/r/1"}

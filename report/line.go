@@ -47,6 +47,12 @@ func LineSentence(line string, o job.Outcome, by string, quote func(string) stri
 		}
 		return "on " + line + " it was cancelled" + by + " before enough was measured for a verdict"
 	}
+	if o.Clash.EachTry() && o.Clash.Side == job.Old {
+		return "on " + line + " itself a benchmark found its port taken in every try, which points at its code"
+	}
+	if o.Clash.EachTry() {
+		return "on " + line + " with the change a benchmark found its port taken in every try, which points at the code"
+	}
 	return "on " + line + " the benchmark machine failed, which says nothing about the change"
 }
 

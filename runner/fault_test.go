@@ -69,13 +69,30 @@ func TestAFaultOfTheMachineIsTriedThreeTimesThenToldAndTheQueueGoesOn(t *testing
 			if j.Outcome.Kind != job.Fault || j.Try != job.MaxTries || len(j.LostTries) != job.MaxTries || !strings.Contains(j.Outcome.Text, c.text) {
 				t.Errorf("try %d, lost %q: %+v", j.Try, j.LostTries, j.Outcome)
 			}
-			if name == "a port is taken" && (!strings.Contains(j.Outcome.Text, "found its port taken") || !strings.Contains(j.Outcome.Log, "EADDRINUSE")) {
+			if name == "a port is taken" && (j.Outcome.Clash == nil || j.Outcome.Clash.Case != "s" || !strings.Contains(j.Outcome.Text, "found its port taken") || !strings.Contains(j.Outcome.Log, "EADDRINUSE")) {
 				t.Errorf("%+v", j.Outcome)
 			}
 			good := unbuilt
 			good.Suites = []job.Suite{{Name: "s", Format: job.FormatNode, Command: "/bin/echo y n=1: 1"}}
 			w.goesOn(good)
 		})
+	}
+}
+
+// The base listens once, the head twice.
+func TestAHeadThatTakesItsOwnPortIsToldSoAfterThreeTries(t *testing.T) {
+	t.Parallel()
+	binds := func(times string) map[string]string {
+		return map[string]string{"run": "#!/bin/sh\nexec node server.js\n", "server.js": "const net = require('node:net');\n" +
+			"let left = " + times + ";\nconst next = () => left-- > 0 ? net.createServer().listen(12346, '127.0.0.1', next) : (console.log('x n=1: 1'), process.exit(0));\nnext();\n"}
+	}
+	w := newWorld(t, binds("1"), binds("2"))
+	w.start(w.opts)
+	s := spec()
+	s.Build.Run, s.Suites = "", []job.Suite{{Name: "s", Format: job.FormatNode, Command: "./run"}}
+	j := w.wait(w.create(s).ID, "ends", ended)
+	if j.Outcome.Kind != job.Fault || j.Try != job.MaxTries || !j.Outcome.Clash.EachTry() || j.Outcome.Clash.Side != job.New || !strings.Contains(j.Outcome.Log, "EADDRINUSE") {
+		t.Errorf("try %d, lost %q: %+v", j.Try, j.LostTries, j.Outcome)
 	}
 }
 

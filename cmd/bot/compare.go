@@ -146,6 +146,9 @@ type finishedComparison struct {
 func (c finishedComparison) tell(ctx context.Context, s stream) error {
 	o := c.Outcome
 	j := job.Job{Spec: c.spec, Base: c.Base, Head: c.Head, Attempt: 1, Outcome: &o}
+	if o.Clash != nil { // there is one try alone
+		return fmt.Errorf("%s; its network is its own, so that its own code most likely opens the port twice\n%s", report.VisibleLog(o.Text), report.VisibleLog(o.Log))
+	}
 	if o.Kind == job.Fault { // the report's words for it speak to a pull request's author
 		return fmt.Errorf("this machine failed, not the code: %s", report.VisibleLog(o.Text))
 	}

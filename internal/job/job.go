@@ -232,6 +232,8 @@ type Job struct {
 	Progress   Progress  `json:"progress,omitzero"`
 	// LostTries says how each lost try ended, for the report of a fault.
 	LostTries []string `json:"lost_tries,omitempty"`
+	// Clash is how the last lost try ended, where that was a taken port.
+	Clash *Clash `json:"clash,omitempty"`
 
 	Outcome *Outcome `json:"outcome,omitempty"`
 
@@ -333,6 +335,8 @@ type Outcome struct {
 	// may hold hostile text.
 	Text string `json:"text,omitempty"`
 	Log  string `json:"log,omitempty"`
+	// Clash is set where a taken port is the fault.
+	Clash *Clash `json:"clash,omitempty"`
 	// Picked is, in a backport, how the change went onto the line; nil: that was
 	// not reached.
 	Picked *Picked `json:"picked,omitempty"`
@@ -346,6 +350,31 @@ type Outcome struct {
 	// WallSeconds is the whole measuring phase, ChildSeconds the sum of its processes.
 	WallSeconds  float64 `json:"wall_seconds,omitempty"`
 	ChildSeconds float64 `json:"child_seconds,omitempty"`
+}
+
+// Clash is a process that found its port taken though it had a network of its
+// own. That is a fault, since what is left of an earlier process explains it once;
+// it does not explain that it happens in each try.
+type Clash struct {
+	Case string   `json:"case"` // as people call it; hostile text
+	Side SideName `json:"side"`
+	// Tries is in how many tries on end it was this case on this side. Serve counts.
+	Tries int `json:"tries,omitempty"`
+}
+
+// EachTry tells whether all tries of a job ended so.
+func (c *Clash) EachTry() bool { return c != nil && c.Tries >= MaxTries }
+
+// After counts a clash on, after the one that ended the try before.
+func (c *Clash) After(before *Clash) *Clash {
+	if c == nil {
+		return nil
+	}
+	now := Clash{Case: c.Case, Side: c.Side, Tries: 1}
+	if before != nil && before.Case == c.Case && before.Side == c.Side {
+		now.Tries += before.Tries
+	}
+	return &now
 }
 
 // Host describes the machine that measured.

@@ -52,6 +52,9 @@ func cleanOutcome(o job.Outcome) job.Outcome {
 	o.Text = head(o.Text, maxText)
 	o.Log = tail(o.Log, maxLog)
 	o.Notes = cleanList(o.Notes)
+	if o.Clash != nil {
+		o.Clash = &job.Clash{Case: head(o.Clash.Case, maxName), Side: job.SideName(head(string(o.Clash.Side), maxName))}
+	}
 	h := &o.Host
 	for _, s := range []*string{&h.Name, &h.CPU, &h.Kernel, &h.OS, &h.Sandbox} {
 		*s = head(*s, maxName)

@@ -100,6 +100,8 @@ func (q *Queue) lose(ctx context.Context, id job.ID, why string, lost func(job.J
 // endTry applies the outcome of the try that runs.
 func (q *Queue) endTry(j *job.Job, o job.Outcome) {
 	j.LeaseEnd = time.Time{}
+	o.Clash = o.Clash.After(j.Clash)
+	j.Clash = o.Clash
 	if o.Kind == job.Fault {
 		j.LostTries = append(j.LostTries, fmt.Sprintf("try %d on %s: %s", j.Try, j.RunnerName, o.Text))
 		if j.Cancel != nil {

@@ -44,6 +44,35 @@ func TestAnExpiredLeaseMakesTheNextTryAtMostThreeTimes(t *testing.T) {
 	eventually(t, "the lost tries' tokens are revoked", func() bool { return len(f.gone()) == job.MaxTries })
 }
 
+func TestAClashCountsWhereItIsTheSameInEachTry(t *testing.T) {
+	t.Parallel()
+	q := open(t)
+	serve(t, q, &forge{})
+	c := enroll(t, q, "box", "default")
+	head := &job.Clash{Case: "s", Side: job.New, Tries: 99} // what a runner counts is not taken
+	base := &job.Clash{Case: "s", Side: job.Old}
+	for name, tries := range map[string][]*job.Clash{
+		"the head in each try":        {head, head, head},
+		"the head, but for one":       {head, base, head},
+		"the machine failed between":  {head, nil, head},
+		"the base at first, then not": {base, head, head},
+	} {
+		id := create(t, q, wish(1, 1, name)).ID
+		for i, clash := range tries {
+			l := claim(t, c)
+			if l.Job.ID != id || l.Try != i+1 {
+				t.Fatalf("%s: %s, try %d was handed out", name, l.Job.ID, l.Try)
+			}
+			if err := c.Done(t.Context(), id, l.Try, job.Outcome{Kind: job.Fault, Text: "a port", Clash: clash}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if o := get(t, q, id).Outcome; o == nil || o.Clash.EachTry() != (name == "the head in each try") {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
 func TestBeatsKeepALease(t *testing.T) {
 	t.Parallel()
 	now := newClock()

@@ -312,6 +312,9 @@ func (l *loop) fault(ctx context.Context, rec job.Run, err error) {
 		l.failed = &job.Outcome{Kind: job.Stopped, Text: "stopped: " + context.Cause(ctx).Error()}
 	case errors.As(err, &p):
 		l.failed = &job.Outcome{Kind: job.Fault, Side: rec.Side, Text: p.Error(), Log: p.log}
+		if p.network {
+			l.failed.Clash = &job.Clash{Case: p.label, Side: p.side}
+		}
 	default:
 		l.failed = &job.Outcome{Kind: job.Fault, Side: rec.Side, Text: err.Error()}
 	}

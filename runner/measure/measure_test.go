@@ -322,7 +322,8 @@ func TestACancelKeepsWhatWasMeasured(t *testing.T) {
 func TestAPortClashIsAFaultOfTheMachine(t *testing.T) {
 	for _, text := range []string{"Error: listen EADDRINUSE: address already in use :::8080", "bind: Address already in use"} {
 		b := newBench(t, map[string]string{"run.sh": "#!/bin/sh\necho '" + text + "' >&2; exit 1\n"}, job.Suite{Command: "./run.sh"})
-		if o := b.run(t); o.Kind != job.Fault || !strings.Contains(o.Text, "port") || !strings.Contains(o.Log, text) {
+		if o := b.run(t); o.Kind != job.Fault || !strings.Contains(o.Text, "port") || !strings.Contains(o.Log, text) ||
+			o.Clash == nil || o.Clash.Case != "suite" || o.Clash.Side != o.Side {
 			t.Errorf("%+v", o)
 		}
 	}

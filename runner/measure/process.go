@@ -41,15 +41,16 @@ type runner struct {
 }
 
 // clash matches what programs print when a port is taken by another process.
-// The sandbox has a network of its own, so this tells of something that the
-// machine or an earlier process left, not of the code.
 var clash = regexp.MustCompile(`(?i)EADDRINUSE|address already in use`)
 
-// portClash is an infrastructure fault: another try may succeed.
+// portClash is an infrastructure fault: another try may succeed. A process that
+// has a network of its own and clashes in each try most likely clashes with
+// itself; whoever sees all tries says so.
 type portClash struct {
-	label string
-	side  job.SideName
-	log   string
+	label   string
+	side    job.SideName
+	log     string
+	network bool // of its own
 }
 
 func (p *portClash) Error() string {
@@ -89,7 +90,7 @@ func (r *runner) one(ctx context.Context, s, next step) (rec job.Run, err error)
 		return rec, err
 	}
 	if !rec.OK() && clash.MatchString(rec.Log) {
-		return rec, &portClash{label: s.c.Label(), side: s.side, log: rec.Log}
+		return rec, &portClash{label: s.c.Label(), side: s.side, log: rec.Log, network: r.Exec.Src(r.Old) != r.Old}
 	}
 	return rec, nil
 }
