@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/job"
@@ -48,18 +49,23 @@ func newBackport(s stream) *cobra.Command {
 				if len(suites) > 0 {
 					return usageError("--check takes no suites, got %q", suites[0])
 				}
+				if err := onlyForCheck(cmd.Flags()); err != nil {
+					return err
+				}
 				return checkRecord(cmd.Context(), f, flags.Gate != nil && *flags.Gate, s)
+			}
+			if f.samples != "" {
+				return usageError("--samples goes with --check; --records names the folder that new records and their samples are kept in")
 			}
 			return runBackport(cmd.Context(), f, flags, suites, s)
 		},
 	}
 	set := cmd.Flags()
-	flags.Register(set)
-	for _, name := range []string{"base", "sha", "pool"} {
-		if err := set.MarkHidden(name); err != nil {
-			panic(err) // the name is ours
-		}
-	}
+	registerJobFlags(cmd, &flags, map[string]string{
+		"base": "the change is compared with each of --lines, and with --main on its own base too",
+		"sha":  "--commits names the change",
+		"pool": poolIsElsewhere,
+	})
 	set.Lookup("gate").Usage = "exit with 3 when the change regresses on a line, or with --check when the record does not hold for the line as it is"
 	f.local.register(set)
 	set.StringVar(&f.local.format, "format", "text", "text, markdown or json")
@@ -72,6 +78,16 @@ func newBackport(s stream) *cobra.Command {
 	return cmd
 }
 
+// onlyForCheck refuses what a record says by itself, or what --check has no use for.
+func onlyForCheck(set *pflag.FlagSet) (err error) {
+	set.Visit(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"check", "samples", "repo", "gate"}, f.Name) && err == nil {
+			err = usageError("--check takes --samples, --repo and --gate, and no --%s: a record is checked as it is", f.Name)
+		}
+	})
+	return err
+}
+
 func runBackport(ctx context.Context, f backportFlags, flags config.JobFlags, suites []string, s stream) error {
 	if f.commits == "" {
 		return usageError("want --commits RANGE, or --check RECORD")
@@ -80,7 +96,6 @@ func runBackport(ctx context.Context, f backportFlags, flags config.JobFlags, su
 	if err != nil {
 		return err
 	}
-	flags.Base, flags.SHA = "", "" // they name commits of a pull request
 	b, err := newLocalBackport(ctx, f, flags, suites, s.err)
 	if err != nil {
 		return plainRefusal(err)

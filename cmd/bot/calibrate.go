@@ -38,12 +38,10 @@ func newCalibrate(s stream) *cobra.Command {
 		},
 	}
 	set := cmd.Flags()
-	flags.Register(set)
-	for _, name := range []string{"base", "sha", "pool", "harness", "gate"} { // of a pull request
-		if err := set.MarkHidden(name); err != nil {
-			panic(err) // the name is ours
-		}
-	}
+	registerJobFlags(cmd, &flags, map[string]string{
+		"base": "--ref names the commit that is measured against itself", "sha": "--ref names the commit that is measured against itself",
+		"pool": poolIsElsewhere, "harness": sidesAreAlike, "gate": sidesAreAlike,
+	})
 	set.Lookup("runs").Usage = fmt.Sprintf("runs a side (default %d); adaptive ends when nothing is left to resolve", calibrate.Runs)
 	f.register(set)
 	set.Lookup("out").Usage = "keep the calibration in this file, as JSON"
@@ -60,7 +58,6 @@ func calibrateHere(ctx context.Context, f compareFlags, flags config.JobFlags, s
 		return usageError("--ref: want a commit; the tree as it is has none")
 	}
 	f.base = f.head // whose configuration counts where there is no work tree
-	flags.Base, flags.SHA, flags.Gate = "", "", nil
 	if flags.Runs == nil {
 		runs := calibrate.Runs
 		flags.Runs = &runs

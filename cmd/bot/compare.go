@@ -38,34 +38,23 @@ func newCompare(s stream) *cobra.Command {
 			"looks, when each benchmark is resolved or more runs are futile; --runs N takes N runs a side instead.\n" +
 			"--head . is the tree as it is, with what is not committed. Ctrl-C keeps what was measured.",
 		RunE: func(cmd *cobra.Command, suites []string) error {
-			flags.Base, flags.SHA = "", "" // they name commits of a pull request
 			return compare(cmd.Context(), f, flags, suites, s)
 		},
 	}
 	set := cmd.Flags()
-	flags.Register(set)
-	for _, name := range []string{"base", "sha", "pool"} {
-		if err := set.MarkHidden(name); err != nil {
-			panic(err) // the name is ours
-		}
-	}
-	set.Lookup("base").Hidden = false
-	set.Lookup("base").Value = &plainString{to: &f.base}
-	set.Lookup("base").Usage = "the ref that the head is compared with, at their merge base"
+	registerJobFlags(cmd, &flags, map[string]string{
+		"base": "", // one of its own takes any ref
+		"sha":  "--head takes any commit",
+		"pool": poolIsElsewhere,
+	})
 	f.register(set)
-	set.StringVar(&f.head, "head", "", "the ref to judge; . is the tree as it is")
+	set.StringVar(&f.base, "base", "", "the `ref` that the head is compared with, at their merge base")
+	set.StringVar(&f.head, "head", "", "the `ref` to judge; . is the tree as it is")
 	set.BoolVar(&f.baseExact, "base-exact", false, "compare with --base itself, not with the merge base")
 	set.StringVar(&f.format, "format", "text", "text, markdown, json or csv")
 	set.StringVar(&f.samples, "samples", "", "keep the samples in this CSV file (default: one in the folder for temporary files)")
 	return cmd
 }
-
-// plainString is a flag of the command line in the place of a job flag.
-type plainString struct{ to *string }
-
-func (p *plainString) String() string     { return *p.to }
-func (p *plainString) Type() string       { return "REF" }
-func (p *plainString) Set(s string) error { *p.to = s; return nil }
 
 func compare(ctx context.Context, f compareFlags, flags config.JobFlags, suites []string, s stream) error {
 	if f.base == "" || f.head == "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/prbench/prbench/internal/forgetest"
+	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report"
 )
 
@@ -31,6 +32,9 @@ func newDemo(s stream) *cobra.Command {
 			if kind != "bwrap" && kind != "none" {
 				return usageError("--sandbox: want bwrap or none, got %q", kind)
 			}
+			if cmd.Flags().Changed("runs") && (runs < job.MinRuns || runs > job.MaxRuns) {
+				return usageError("--runs: want a whole number from %d to %d, got %d", job.MinRuns, job.MaxRuns, runs)
+			}
 			d := demoPlay{kind: kind, runs: runs, keep: keep, acts: []act{tellReport}}
 			if lines {
 				d.acts = append(d.acts, tellBackport)
@@ -41,10 +45,7 @@ func newDemo(s stream) *cobra.Command {
 	cmd.Flags().BoolVar(&lines, "backport", false, "go on with a second act: a merged change, and the release lines that it may go to")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave it running, to look at in a browser, until Ctrl-C")
 	cmd.Flags().StringVar(&kind, "sandbox", "bwrap", "bwrap, or none: the demo's benchmarks then run with your own rights")
-	cmd.Flags().IntVar(&runs, "runs", 0, "runs a side, where the demo's own design is not wanted")
-	if err := cmd.Flags().MarkHidden("runs"); err != nil {
-		panic(err) // the name is ours
-	}
+	cmd.Flags().IntVar(&runs, "runs", 0, "runs a side, in place of the demo's adaptive ones; with few, its noisier answers may come out otherwise")
 	return cmd
 }
 
