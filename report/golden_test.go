@@ -26,7 +26,8 @@ func about() report.About {
 		Head:    job.Side{SHA: "fedcba9876543210fedcba9876543210fedcba98", Ref: "dev-a:faster-parser"},
 		Command: "process --runs 30 --margin 2%", Suites: []string{"process"},
 		Host: job.Host{Name: "bench-1", CPU: "Some CPU @ 3.00GHz", Cores: 8, OS: "Debian 12", Kernel: "6.1.0", Sandbox: "bubblewrap", Calibration: &job.Calibration{
-			At: time.Date(2024, 5, 4, 3, 2, 1, 0, time.UTC), Suite: "process", Benchmarks: 12, Pairs: 30, CV: .011, Detectable80: .0081, Worst80: .034}},
+			At: time.Date(2024, 5, 4, 3, 2, 1, 0, time.UTC), Suite: "process", Benchmarks: 12, Pairs: 30, CV: .011, Detectable80: .0081, Worst80: .034, Correlation: .12,
+			Stars: 1, ExpectedStars: .6}},
 		Page:    "https://bench.test/r/4f2a",
 		Started: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC), Finished: time.Date(2024, 5, 6, 7, 39, 0, 0, time.UTC),
 	}

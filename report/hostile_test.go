@@ -142,7 +142,7 @@ func hostileReport(t testing.TB, s string, more ...string) (*report.Report, repo
 		Repository: job.Repository{HTMLURL: "https://forge.test/acme/engine"}, PR: 1,
 		Base: job.Side{SHA: strings.Repeat("a", 40), Ref: s}, Head: job.Side{SHA: s, Ref: s},
 		Command: s, Suites: texts, Page: "https://bench.test/r/1", Notes: append([]string{"harness changed: " + s}, texts...),
-		Host:      job.Host{Name: s, CPU: s, Cores: 4, Kernel: s, OS: s, Sandbox: s, Unfit: texts, Warn: texts, Calibration: &job.Calibration{Suite: s, Pairs: 8, Benchmarks: 2}},
+		Host:      job.Host{Name: s, CPU: s, Cores: 4, Kernel: s, OS: s, Sandbox: s, Unfit: texts, Warn: texts, Calibration: &job.Calibration{Suite: s, Pairs: 8, Benchmarks: 2, Unfit: more}},
 		LostTries: texts, Stopped: &job.Cancel{By: s, Reason: s}, Outdated: true,
 		Ledger: []report.LedgerEntry{{Attempt: 1, Runs: s, Headline: s}, {Attempt: 2, Runs: s, Headline: s}},
 	}

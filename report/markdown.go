@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/report/stats"
@@ -156,24 +155,6 @@ func (r *Report) detectableText() string {
 	}
 	return fmt.Sprintf("This run could have detected a change of %s with even odds, of %s in 8 of 10 tries (the benchmark in the middle; the noisiest: %s).",
 		Percent(half[mid]), Percent(likely[mid]), Percent(likely[len(likely)-1]))
-}
-
-// seesText says what the machine saw when it was last measured against itself,
-// the hostile part put through quote.
-func (r *Report) seesText(quote func(string) string) string {
-	c := r.About.Host.Calibration
-	if c == nil || len(r.Rows) == 0 {
-		return ""
-	}
-	what := plural(c.Pairs, "pair", "pairs")
-	if c.Suite != "" {
-		what += " of " + quote(shorten(Visible(c.Suite), 80))
-	}
-	text := fmt.Sprintf("This machine, measured against itself on %s (%s), sees a change of %s in 8 of 10 tries", c.At.UTC().Format(time.DateOnly), what, Percent(c.Detectable80))
-	if c.Benchmarks > 1 {
-		text += fmt.Sprintf("; in its noisiest benchmark, of %s", Percent(c.Worst80))
-	}
-	return text + "."
 }
 
 // OutdatedNotice is said above what was measured of an older head.

@@ -25,6 +25,9 @@ const CalibrationFile = "calibration.json"
 // calibrationRest is how long a calibration that could not be made is left alone.
 const calibrationRest = time.Hour
 
+// unfitRest is after how long a machine that was unfit is measured again.
+const unfitRest = 24 * time.Hour
+
 // calibrationBudget bounds a calibration that the runner makes by itself.
 const calibrationBudget = job.Duration(2 * time.Hour)
 
@@ -72,22 +75,36 @@ func (s *service) findLast() *measuredBefore {
 }
 
 // calibration is the kept calibration of this machine, nil where there is none
-// that holds.
+// that holds. Why one does not is said once.
 func (s *service) calibration() *job.Calibration {
+	c, err := s.keptCalibration()
+	said := ""
+	if err != nil {
+		if said = err.Error(); said != s.leftOut {
+			s.Logger.Warn("the kept calibration is left out", "error", err)
+		}
+	}
+	s.leftOut = said
+	return c
+}
+
+// keptCalibration reads it, and wants it to be of the machine as it is now.
+func (s *service) keptCalibration() (*job.Calibration, error) {
 	r, err := calibrate.Read(filepath.Join(s.Work, CalibrationFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		s.Logger.Warn("the kept calibration is left out", "error", err)
-		return nil
+		return nil, err
 	}
 	here := hostFacts(hostRoot, s.Name, s.Sandbox.Facts())
-	if r.Host.CPU != here.CPU || r.Host.Cores != here.Cores {
-		s.Logger.Warn("the kept calibration is another machine's", "cpu", r.Host.CPU, "cores", r.Host.Cores)
-		return nil
+	switch {
+	case r.Host.CPU != here.CPU || r.Host.Cores != here.Cores:
+		return nil, fmt.Errorf("it is another machine's: %s, %d cores", r.Host.CPU, r.Host.Cores)
+	case r.Host.Setup != here.Setup:
+		return nil, fmt.Errorf("the machine was set up in another way; then: %q, now: %q", r.Host.Setup, here.Setup)
 	}
-	return r.Sees()
+	return r.Sees(), nil
 }
 
 // tellCalibration hands the kept calibration to serve, once.
@@ -115,8 +132,15 @@ func (s *service) calibrationDue(now time.Time) bool {
 		return false
 	}
 	c := s.calibration()
+	if c == nil {
+		return true
+	}
+	every := s.CalibrateEvery
+	if len(c.Unfit) > 0 {
+		every = min(every, unfitRest)
+	}
 	// One of the future was made before the clock was set back.
-	return c == nil || now.Sub(c.At) >= s.CalibrateEvery || c.At.After(now)
+	return now.Sub(c.At) >= every || c.At.After(now)
 }
 
 // calibrateUntilClaimed measures the machine against itself and goes on asking
@@ -181,6 +205,7 @@ func (s *service) calibrate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	r.Repository = last.Key.Repository
 	if err := r.Write(filepath.Join(s.Work, CalibrationFile)); err != nil {
 		return err
 	}

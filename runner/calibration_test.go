@@ -42,6 +42,15 @@ func TestAnIdleRunnerMeasuresItsMachineAndTellsItInItsReports(t *testing.T) {
 	if c := second.Outcome.Host.Calibration; c == nil || !c.At.Equal(r.At) || c.CV != *r.Summary.CV.Median {
 		t.Errorf("the second job: %+v", second.Outcome.Host)
 	}
+	if c := second.Outcome.Host.Calibration; c != nil && (c.Suite != "s" || c.Elsewhere) {
+		t.Errorf("its own suite is not named: %+v", c)
+	}
+	// What another repository has measured is nobody else's to read.
+	w.repo.ID++
+	third := w.wait(w.create(spec()).ID, "ends", ended)
+	if c := third.Outcome.Host.Calibration; c == nil || c.Suite != "" || !c.Elsewhere || c.Pairs != int(calibrate.Runs) {
+		t.Errorf("another repository's job: %+v", c)
+	}
 	// The base went back to where later jobs find it.
 	if n := strings.Count(w.log.String(), "the base was built before"); n != 1 {
 		t.Errorf("the second job found the built base %d times", n)

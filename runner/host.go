@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/fitness"
 	"github.com/prbench/prbench/runner/sandbox"
 )
 
@@ -16,7 +17,7 @@ var hostRoot = os.DirFS("/")
 
 // hostFacts describes the machine.
 func hostFacts(root fs.FS, name string, f sandbox.Facts) job.Host {
-	return job.Host{
+	h := job.Host{
 		Name:    name,
 		CPU:     cpuModel(hostFile(root, "proc/cpuinfo")),
 		Cores:   runtime.NumCPU(),
@@ -24,6 +25,9 @@ func hostFacts(root fs.FS, name string, f sandbox.Facts) job.Host {
 		OS:      osName(hostFile(root, "etc/os-release")),
 		Sandbox: sandboxWords(f),
 	}
+	machine := fitness.Machine{Root: root, CPUs: f.Pinned}
+	h.Setup = fmt.Sprintf("%s, %d cores; kernel %s; %s", h.CPU, h.Cores, h.Kernel, machine.Setup())
+	return h
 }
 
 // hostFile gives a file of the machine, empty where there is none.

@@ -85,6 +85,7 @@ type service struct {
 	last           *measuredBefore // for a calibration; nil: nothing is there
 	calibrateAfter time.Time
 	told           time.Time // the time of the calibration that serve knows
+	leftOut        string    // why the kept calibration was left out; "": it was not
 }
 
 // Run takes jobs from serve, one at a time, until ctx ends; then it finishes the

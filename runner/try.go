@@ -204,7 +204,7 @@ func (t *try) perform() job.Outcome {
 
 // execution is the try's own, without what it has measured.
 func (t *try) execution() *execution {
-	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sees: t.calibration(), log: t.log, end: t.toEnd,
+	e := &execution{box: t.Sandbox, dir: t.dir, spec: t.job.Spec, attempt: t.job.Attempt, name: t.Name, sees: t.calibration().For(t.job.Repository.ID), log: t.log, end: t.toEnd,
 		progress: func(p job.Progress) { p.At = time.Now(); t.progress.Store(&p) }}
 	if t.Sandbox.Facts().Kind != sandbox.None { // without one, results may hold the tree's own path
 		e.bases, e.mirrors = t.bases, t.mirrors

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -181,9 +180,6 @@ func plainNumber(x *float64) string {
 	return strings.Replace(fmt.Sprintf("%.2f", *x), "-0.00", "0.00", 1)
 }
 
-// unlikely is the chance from which on the false stars are too many for chance.
-const unlikely = .01
-
 func calibrationSummary(r *calibrate.Result) string {
 	var b strings.Builder
 	s := r.Summary
@@ -201,7 +197,7 @@ func calibrationSummary(r *calibrate.Result) string {
 	stars := s.FalseStars["*"]
 	fmt.Fprintf(&b, "Stars, though nothing differs: %d of %d benchmarks, %s%.1f to be expected (*); %d, %.2f (**); %d, %.3f (***).\n",
 		stars.Seen, s.Benchmarks, most, stars.Expected, s.FalseStars["**"].Seen, s.FalseStars["**"].Expected, s.FalseStars["***"].Seen, s.FalseStars["***"].Expected)
-	if least := math.Min(stars.Chance, math.Min(s.FalseStars["**"].Chance, s.FalseStars["***"].Chance)); least < unlikely {
+	if s.TooManyStars() {
 		b.WriteString("That is more than chance explains: something on this machine changes while it measures.\n")
 	}
 	if s.Correlation != nil {

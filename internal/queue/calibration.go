@@ -45,16 +45,17 @@ func (d *desk) calibrated(ctx context.Context, who Runner, r request) answer {
 
 // cleanCalibration is nil where the figures make no sense.
 func cleanCalibration(c job.Calibration) *job.Calibration {
-	for _, x := range []float64{c.CV, c.Detectable80, c.Worst80, c.Correlation + 1} {
+	for _, x := range []float64{c.CV, c.Detectable80, c.Worst80, c.Correlation + 1, c.ExpectedStars} {
 		if !(x >= 0 && x <= 1e6) {
 			return nil
 		}
 	}
-	if c.At.IsZero() || c.At.Year() > 9999 || c.Benchmarks < 1 || c.Pairs < 1 {
+	if c.At.IsZero() || c.At.Year() > 9999 || c.Benchmarks < 1 || c.Pairs < 1 ||
+		c.Stars < 0 || c.Stars > c.Benchmarks || c.Drifting < 0 || c.Drifting > c.Benchmarks {
 		return nil
 	}
 	c.At = c.At.UTC().Truncate(time.Second)
-	c.Suite = head(c.Suite, maxName)
+	c.Suite, c.Setup, c.Unfit = head(c.Suite, maxName), head(c.Setup, maxText), cleanList(c.Unfit)
 	return &c
 }
 
@@ -76,7 +77,8 @@ func (q *Queue) Calibrations(ctx context.Context, pool string) ([]RunnerCalibrat
 }
 
 // recallCalibration completes what a runner tells of its machine by what it told
-// before: its own copy lies in a folder that may be deleted.
+// before: its own copy lies in a folder that may be deleted. What it saw under
+// another setup does not hold any more.
 func (q *Queue) recallCalibration(ctx context.Context, who Runner, h *job.Host) error {
 	if h.Calibration != nil {
 		return nil
@@ -92,7 +94,9 @@ func (q *Queue) recallCalibration(ctx context.Context, who Runner, h *job.Host) 
 	if err := json.Unmarshal(e.Value(), &c); err != nil {
 		return fmt.Errorf("read the calibration of runner %s: %w", who.Name, err)
 	}
-	h.Calibration = &c.Calibration
+	if c.Setup == h.Setup {
+		h.Calibration = &c.Calibration
+	}
 	return nil
 }
 

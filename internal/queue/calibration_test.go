@@ -63,18 +63,79 @@ func TestARunnersCalibrationIsKeptUnderItsOwnKeyAndStandsInItsReports(t *testing
 	})
 }
 
+func TestACalibrationNamesNoSuiteInAnotherRepositorysJobs(t *testing.T) {
+	q := open(t)
+	serve(t, q, &forge{})
+	a := enroll(t, q, "a", "default")
+	of := func(repository int64) *job.Calibration {
+		c := calibrated(.01)
+		c.Suite, c.Repository, c.Stars, c.ExpectedStars, c.Unfit = "secret-codec", repository, 2, .6, []string{"it swapped"}
+		return &c
+	}
+	if err := a.Calibrated(t.Context(), *of(1)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		told  *job.Calibration // by the runner, with the outcome
+		repo  int64
+		named bool
+	}{
+		"its own, as serve knows it":      {nil, 1, true},
+		"another one, as serve knows it":  {nil, 2, false},
+		"its own, as the runner tells it": {of(1), 1, true},
+		"another one, as told":            {of(1), 2, false},
+		"one that nobody knows":           {of(0), 2, false},
+	} {
+		id := create(t, q, wish(c.repo, 1, name)).ID
+		l := claim(t, a)
+		if err := a.Done(t.Context(), id, l.Try, job.Outcome{Kind: job.Measured, Host: job.Host{Calibration: c.told}}); err != nil {
+			t.Fatal(err)
+		}
+		got := get(t, q, id).Outcome.Host.Calibration
+		if got == nil || (got.Suite != "") != c.named || got.Elsewhere == c.named || !c.named && got.Repository != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got != nil && (got.Stars != 2 || got.ExpectedStars != .6 || len(got.Unfit) != 1) {
+			t.Errorf("%s: what it is worth is lost: %+v", name, got)
+		}
+	}
+}
+
+func TestACalibrationOfAnotherSetupIsNotRecalled(t *testing.T) {
+	q := open(t)
+	serve(t, q, &forge{})
+	a := enroll(t, q, "a", "default")
+	c := calibrated(.01)
+	c.Setup = "kernel 6.1.0; CPUs 2-3"
+	if err := a.Calibrated(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	for setup, holds := range map[string]bool{c.Setup: true, "kernel 6.1.9; CPUs 2-3": false, "": false} {
+		id := create(t, q, wish(1, 1, "under "+setup)).ID
+		l := claim(t, a)
+		if err := a.Done(t.Context(), id, l.Try, job.Outcome{Kind: job.Measured, Host: job.Host{Setup: setup}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := get(t, q, id).Outcome.Host.Calibration; (got != nil) != holds {
+			t.Errorf("%q: %+v", setup, got)
+		}
+	}
+}
+
 func TestACalibrationThatMakesNoSenseIsRefused(t *testing.T) {
 	q := open(t)
 	serve(t, q, &forge{})
 	a := enroll(t, q, "a", "default")
 	for name, change := range map[string]func(*job.Calibration){
-		"a negative cv":      func(c *job.Calibration) { c.CV = -1 },
-		"a huge change":      func(c *job.Calibration) { c.Detectable80 = 1e9 },
-		"no time":            func(c *job.Calibration) { c.At = time.Time{} },
-		"no benchmark":       func(c *job.Calibration) { c.Benchmarks = 0 },
-		"no pairs":           func(c *job.Calibration) { c.Pairs = -3 },
-		"a correlation < -1": func(c *job.Calibration) { c.Correlation = -1.5 },
-		"a NaN":              func(c *job.Calibration) { c.Worst80 = math.NaN() },
+		"a negative cv":              func(c *job.Calibration) { c.CV = -1 },
+		"a huge change":              func(c *job.Calibration) { c.Detectable80 = 1e9 },
+		"no time":                    func(c *job.Calibration) { c.At = time.Time{} },
+		"no benchmark":               func(c *job.Calibration) { c.Benchmarks = 0 },
+		"no pairs":                   func(c *job.Calibration) { c.Pairs = -3 },
+		"a correlation < -1":         func(c *job.Calibration) { c.Correlation = -1.5 },
+		"more stars than benchmarks": func(c *job.Calibration) { c.Stars = 13 },
+		"stars below zero":           func(c *job.Calibration) { c.ExpectedStars = -1 },
+		"a NaN":                      func(c *job.Calibration) { c.Worst80 = math.NaN() },
 	} {
 		c := calibrated(.01)
 		change(&c)

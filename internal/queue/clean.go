@@ -59,6 +59,7 @@ func cleanOutcome(o job.Outcome) job.Outcome {
 	for _, s := range []*string{&h.Name, &h.CPU, &h.Kernel, &h.OS, &h.Sandbox} {
 		*s = head(*s, maxName)
 	}
+	h.Setup = head(h.Setup, maxText)
 	h.Unfit, h.Warn = cleanList(h.Unfit), cleanList(h.Warn)
 	if h.Calibration != nil {
 		h.Calibration = cleanCalibration(*h.Calibration)

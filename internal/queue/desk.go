@@ -282,6 +282,8 @@ func (d *desk) done(ctx context.Context, who Runner, r request) answer {
 	if err := d.q.recallCalibration(ctx, who, &o.Host); err != nil {
 		return d.fault(askDone, r, err)
 	}
+	repository, _ := r.ID.Pull()
+	o.Host.Calibration = o.Host.Calibration.For(repository)
 	j, rev, err := d.q.update(ctx, r.ID, func(j *job.Job) error {
 		switch {
 		case j.Runner != who.Key || j.Try != r.Try:

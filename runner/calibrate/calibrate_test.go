@@ -74,7 +74,8 @@ func TestTheNoiseOfAMachineIsFoundAgain(t *testing.T) {
 	}
 	sees := r.Sees()
 	want := &job.Calibration{At: noon, Suite: "main", Benchmarks: 4, Pairs: 400, CV: *r.Summary.CV.Median, Correlation: *r.Summary.Correlation,
-		Detectable80: *r.Summary.Detectable["80"].Median, Worst80: *r.Summary.Detectable["80"].Worst}
+		Detectable80: *r.Summary.Detectable["80"].Median, Worst80: *r.Summary.Detectable["80"].Worst,
+		Stars: r.Summary.FalseStars["*"].Seen, ExpectedStars: r.Summary.FalseStars["*"].Expected, Drifting: r.Summary.Drifting}
 	if diff := cmp.Diff(want, sees); diff != "" {
 		t.Errorf("want - got +\n%s", diff)
 	}
@@ -102,6 +103,23 @@ func TestEveryStarIsCountedAsFalse(t *testing.T) {
 	got := r.Summary.FalseStars
 	if got["***"].Seen != 1 || got["*"].Seen < 1 || got["*"].Expected != .1 || math.Abs(got["***"].Chance-.001999) > 1e-9 {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheShortFormKeepsWhatTheFiguresAreWorth(t *testing.T) {
+	tally := NewTally()
+	for pair := range 30 { // the new side is always slower, as on a machine that changed
+		for i, side := range []job.SideName{job.Old, job.New} {
+			for _, name := range []string{"a", "b", "c"} {
+				tally.Add(job.Run{Suite: "main", Side: side, Pair: pair, Samples: []job.Sample{{Benchmark: name, Unit: "ops/s", Value: float64(1000 - 100*i + pair%3)}}})
+			}
+		}
+	}
+	r := judge(t, tally, spec("main"))
+	r.Repository, r.Host.Unfit, r.Host.Setup = 7, []string{"it swapped"}, "kernel 6.1.0"
+	c := r.Sees()
+	if c.Stars != 3 || !c.TooManyStars || c.ExpectedStars != r.Summary.FalseStars["*"].Expected || c.Repository != 7 || c.Setup != "kernel 6.1.0" || len(c.Unfit) != 1 {
+		t.Errorf("%+v", c)
 	}
 }
 

@@ -38,7 +38,9 @@ type Result struct {
 	// Commit is what was measured, and Suites whose benchmarks they are.
 	Commit job.Side `json:"commit"`
 	Suites []string `json:"suites"`
-	Design Design   `json:"design"`
+	// Repository is the forge's id of the one that both are of; 0: not known.
+	Repository int64  `json:"repository,omitempty"`
+	Design     Design `json:"design"`
 	// Benchmarks are in the order in which they were first seen.
 	Benchmarks []Benchmark `json:"benchmarks"`
 	Summary    Summary     `json:"summary"`
@@ -112,6 +114,20 @@ type FalseStars struct {
 	Chance float64 `json:"chance"`
 }
 
+// unlikely is the chance from which on the false stars are too many for chance.
+const unlikely = .01
+
+// TooManyStars tells whether there are more false stars than chance explains:
+// something on the machine changes while it measures.
+func (s Summary) TooManyStars() bool {
+	for _, f := range s.FalseStars {
+		if f.Chance < unlikely {
+			return true
+		}
+	}
+	return false
+}
+
 // Sees is the short form that travels with each report; nil where nothing could
 // be told.
 func (r *Result) Sees() *job.Calibration {
@@ -119,7 +135,11 @@ func (r *Result) Sees() *job.Calibration {
 	if r.Summary.CV.Median == nil || d.Median == nil || d.Worst == nil {
 		return nil
 	}
-	c := &job.Calibration{At: r.At, Benchmarks: r.Summary.Benchmarks, CV: *r.Summary.CV.Median, Detectable80: *d.Median, Worst80: *d.Worst}
+	stars := r.Summary.FalseStars["*"]
+	c := &job.Calibration{At: r.At, Repository: r.Repository, Benchmarks: r.Summary.Benchmarks,
+		CV: *r.Summary.CV.Median, Detectable80: *d.Median, Worst80: *d.Worst,
+		Stars: stars.Seen, ExpectedStars: stars.Expected, TooManyStars: r.Summary.TooManyStars(), Drifting: r.Summary.Drifting,
+		Unfit: r.Host.Unfit, Setup: r.Host.Setup}
 	for i, s := range r.Suites {
 		if i > 0 {
 			c.Suite += ", "

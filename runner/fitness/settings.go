@@ -7,6 +7,17 @@ import (
 	"strings"
 )
 
+// Setup is in words what people set and what decides how fast and how evenly
+// benchmarks run here: their CPUs, the clocks of these, and the cores that they
+// share. It is for telling whether what was seen before still holds.
+func (m Machine) Setup() string {
+	cpus := "any CPU"
+	if len(m.CPUs) > 0 {
+		cpus = cpuText(m.CPUs)
+	}
+	return strings.Join([]string{"benchmarks on " + cpus, m.governor().Text, m.turbo().Text, m.siblings().Text}, "; ")
+}
+
 const cpuDir = "sys/devices/system/cpu/"
 
 // governor reads scaling_governor (admin-guide/pm/cpufreq.rst). With intel_pstate
