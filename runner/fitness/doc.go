@@ -52,7 +52,7 @@ func (m Machine) Look() []Check { return append(m.settings(), m.now()...) }
 // settings are what a person sets, and what should not change while a job is
 // measured.
 func (m Machine) settings() []Check {
-	return []Check{m.governor(), m.turbo(), m.siblings(), m.affinity(), m.isolation(), m.layout(), m.clock()}
+	return []Check{m.governor(), m.turbo(), m.siblings(), m.kinds(), m.affinity(), m.isolation(), m.layout(), m.clock()}
 }
 
 // now is what changes by itself.

@@ -102,6 +102,40 @@ func (m Machine) bench() []int {
 	return cpus
 }
 
+// without are those CPUs that are not among the others.
+func without(cpus, others []int) []int {
+	var out []int
+	for _, c := range cpus {
+		if !slices.Contains(others, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// virtual tells whether a hypervisor is known to stand between this kernel and its
+// CPUs: x86 has a flag for it, Xen a file, a POWER machine names its platform, and
+// on an IBM mainframe there always is one. Other machines may be virtual unseen.
+func (m Machine) virtual() bool {
+	if m.text("sys/hypervisor/type") != "" {
+		return true
+	}
+	for line := range strings.Lines(m.text("proc/cpuinfo")) {
+		key, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(key) {
+		case "flags":
+			return slices.Contains(strings.Fields(value), "hypervisor")
+		case "vendor_id":
+			if strings.TrimSpace(value) == "IBM/S390" {
+				return true
+			}
+		case "platform":
+			return strings.TrimSpace(value) == "pSeries"
+		}
+	}
+	return false
+}
+
 // field finds "name=value" or the value after "name" among words; NaN where it
 // is not.
 func field(words []string, name string) float64 {

@@ -53,28 +53,28 @@ func TestEachMachineIsJudgedByWhatItTells(t *testing.T) {
 		says    map[string]string
 	}{
 		{"intel-desktop", []int{2, 3},
-			"affinity=warn aslr=unfit clocksource=warn governor=warn isolation=warn load=warn pressure=warn smt=warn swap=warn thermal=warn turbo=warn",
+			"affinity=warn aslr=unfit clocksource=warn cores=unknown governor=warn isolation=warn load=warn pressure=warn smt=warn swap=warn thermal=warn turbo=warn",
 			map[string]string{"governor": "is powersave, not", "turbo": "intel_pstate/no_turbo", "smt": "CPUs 2-3: another thread", "isolation": "CPUs 2-3",
-				"clocksource": `"hpet", which is slow to read → dmesg`, "swap": "512 MiB", "thermal": "97 °C, where it is slowed down at 100", "load": "load 9.3 on 8 cores",
+				"clocksource": `"hpet", which is slow to read → dmesg`, "swap": "512 MiB", "thermal": "97 °C, and its limit is 100", "load": "load 9.3 on 8 CPUs",
 				"affinity": "the runner shares", "aslr": "randomize_va_space=2", "pressure": "a CPU 31 %, memory 0 %, the disk 1 %"}},
 		{"intel-desktop", nil,
-			"affinity=warn aslr=unfit clocksource=warn governor=warn isolation=warn load=warn pressure=warn smt=warn swap=warn thermal=warn turbo=warn",
+			"affinity=warn aslr=unfit clocksource=warn cores=unknown governor=warn isolation=warn load=warn pressure=warn smt=warn swap=warn thermal=warn turbo=warn",
 			map[string]string{"governor": "is powersave, not", "affinity": "sandbox.cpus", "smt": "smt/control", "isolation": "isolcpus="}},
 		{"amd-server", []int{2, 3},
-			"affinity=ok aslr=ok clocksource=ok governor=ok isolation=ok load=ok pressure=ok smt=ok swap=ok thermal=ok turbo=ok",
-			map[string]string{"isolation": "and of the timer's tick", "affinity": "CPUs 2-3", "thermal": "41 °C, and are slowed down at 70 °C"}},
+			"affinity=ok aslr=ok clocksource=ok cores=ok governor=ok isolation=ok load=ok pressure=ok smt=ok swap=ok thermal=ok turbo=ok",
+			map[string]string{"isolation": "and of the timer's tick", "affinity": "CPUs 2-3", "thermal": "41 °C, and their limit is 70 °C"}},
 		{"amd-server", nil,
-			"affinity=warn aslr=ok clocksource=ok governor=warn isolation=warn load=ok pressure=ok smt=ok swap=ok thermal=ok turbo=ok",
+			"affinity=warn aslr=ok clocksource=ok cores=unknown governor=warn isolation=warn load=ok pressure=ok smt=ok swap=ok thermal=ok turbo=ok",
 			map[string]string{"governor": "is schedutil, not performance → cpupower"}},
 		{"amd-server", []int{1, 2},
-			"affinity=warn aslr=ok clocksource=ok governor=warn isolation=warn load=ok pressure=ok smt=ok swap=ok thermal=ok turbo=ok",
+			"affinity=warn aslr=ok clocksource=ok cores=unknown governor=warn isolation=warn load=ok pressure=ok smt=ok swap=ok thermal=ok turbo=ok",
 			map[string]string{"isolation": "the benchmarks' CPU 1 → "}},
 		{"vm", nil,
-			"affinity=warn aslr=ok clocksource=ok governor=unknown isolation=warn load=warn pressure=warn smt=ok swap=ok thermal=unknown turbo=unknown", nil},
+			"affinity=warn aslr=ok clocksource=ok cores=unknown governor=unknown isolation=warn load=warn pressure=warn smt=unknown swap=ok thermal=unknown turbo=unknown", nil},
 		{"container", []int{0},
-			"affinity=unknown aslr=unknown clocksource=unknown governor=unknown isolation=unknown load=unknown pressure=unknown smt=unknown swap=unknown thermal=unknown turbo=unknown", nil},
+			"affinity=unknown aslr=unknown clocksource=unknown cores=unknown governor=unknown isolation=unknown load=unknown pressure=unknown smt=unknown swap=unknown thermal=unknown turbo=unknown", nil},
 		{"arm-board", []int{3},
-			"affinity=ok aslr=ok clocksource=ok governor=warn isolation=ok load=ok pressure=unknown smt=ok swap=ok thermal=unfit turbo=warn",
+			"affinity=ok aslr=ok clocksource=ok cores=unknown governor=warn isolation=ok load=ok pressure=unknown smt=ok swap=ok thermal=unfit turbo=warn",
 			map[string]string{"isolation": "but for the timer's tick", "turbo": "cpu*/cpufreq/boost", "thermal": `"cpufreq-cpu0" at step 2`, "pressure": "psi=1"}},
 	} {
 		t.Run(c.machine+cpuText(c.cpus), func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAnIsolatedPartitionOfCpusetsKeepsCPUsFree(t *testing.T) {
 
 func TestThisMachineIsReadWhole(t *testing.T) {
 	checks := Here(nil).Look()
-	if len(checks) != 11 || text(checks, "load") == "" || (Here(nil)).load().State == Unknown {
+	if len(checks) != 12 || text(checks, "load") == "" || (Here(nil)).load().State == Unknown {
 		t.Errorf("%+v", checks)
 	}
 }
@@ -152,6 +152,10 @@ func FuzzAMachineOfAnyBytesIsJudged(f *testing.F) {
 		f.Fatal(err)
 	}
 	names := txtar.Parse(a).Files
+	if a, err = os.ReadFile(filepath.Join("testdata", "recorded-intel-laptop.txtar")); err != nil {
+		f.Fatal(err)
+	}
+	names = append(names, txtar.Parse(a).Files...)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		files := fstest.MapFS{}
 		for _, n := range names {

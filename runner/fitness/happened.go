@@ -84,7 +84,7 @@ func steal(a, b reading) Check {
 }
 
 func throttling(a, b reading) Check {
-	switch n := b.throttled - a.throttled; {
+	switch n := max(b.throttled.cores-a.throttled.cores, b.throttled.packages-a.throttled.packages); {
 	case !a.heatTold || !b.heatTold:
 		return Check{"throttling", Unknown, "the machine does not tell whether it was slowed down for heat", ""}
 	case n > 0:

@@ -1,6 +1,7 @@
 package fitness
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,16 +15,16 @@ func (m Machine) load() Check {
 	const name = "load"
 	unknown := Check{name, Unknown, "the machine does not tell its load", ""}
 	words := strings.Fields(m.text("proc/loadavg"))
-	cores, ok := cpuList(m.text(cpuDir + "online"))
-	if len(words) == 0 || !ok || len(cores) == 0 {
+	cpus, ok := cpuList(m.text(cpuDir + "online"))
+	if len(words) == 0 || !ok || len(cpus) == 0 {
 		return unknown
 	}
 	v, err := strconv.ParseFloat(words[0], 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return unknown
 	}
-	text := fmt.Sprintf("load %.1f on %d cores", v, len(cores))
-	if v > float64(len(cores)) {
+	text := fmt.Sprintf("load %.1f on %d CPUs", v, len(cpus))
+	if v > float64(len(cpus)) {
 		return Check{name, Warn, "the machine is busy: " + text, "stop what else runs here (top shows it)"}
 	}
 	return Check{name, OK, text, ""}
@@ -119,19 +120,15 @@ func (m Machine) heat() Check {
 	if d := m.slowedNow(); d != "" {
 		return Check{name, Unfit, "the CPUs are slowed down for their temperature now (" + d + ")", advice}
 	}
-	hottest, least := int64(-1), int64(math.MaxInt64) // the smallest distance decides
-	for _, t := range append(m.zones(), m.sensors()...) {
-		if t.limit-t.now < least {
-			hottest, least = t.now, t.limit-t.now
-		}
-	}
-	switch {
-	case hottest < 0:
+	all := append(m.zones(), m.sensors()...)
+	if len(all) == 0 {
 		return Check{name, Unknown, "the machine does not tell its temperature", ""}
-	case least <= nearLimit:
-		return Check{name, Warn, fmt.Sprintf("a CPU has %d °C, where it is slowed down at %d °C", hottest/1000, (hottest+least)/1000), advice}
 	}
-	return Check{name, OK, fmt.Sprintf("the CPUs have %d °C, and are slowed down at %d °C", hottest/1000, (hottest+least)/1000), ""}
+	near := slices.MinFunc(all, func(a, b temperature) int { return cmp.Compare(a.limit-a.now, b.limit-b.now) })
+	if near.limit-near.now <= nearLimit {
+		return Check{name, Warn, fmt.Sprintf("a CPU has %d °C, and its limit is %d °C", near.now/1000, near.limit/1000), advice}
+	}
+	return Check{name, OK, fmt.Sprintf("the CPUs have %d °C, and their limit is %d °C", near.now/1000, near.limit/1000), ""}
 }
 
 // slowedNow names a cooling device that throttles CPUs at this moment.
@@ -157,7 +154,7 @@ func (m Machine) zones() []temperature {
 	var out []temperature
 	for _, f := range m.glob("sys/class/thermal/thermal_zone*/type") {
 		kind, dir := strings.ToLower(m.text(f)), strings.TrimSuffix(f, "type")
-		if !strings.Contains(kind, "cpu") && !strings.Contains(kind, "x86_pkg") && !strings.Contains(kind, "soc") {
+		if !slices.ContainsFunc([]string{"cpu", "x86_pkg", "soc", "bcm2835"}, func(s string) bool { return strings.Contains(kind, s) }) {
 			continue
 		}
 		now, ok := m.number(dir + "temp")
@@ -177,8 +174,9 @@ func (m Machine) zones() []temperature {
 	return out
 }
 
-// sensors are those of the processors' own drivers (hwmon/coretemp.rst,
-// hwmon/k10temp.rst, hwmon/sysfs-interface.rst).
+// sensors are those of the processors' own drivers. Where they are slowed down is
+// crit; max, which both drivers may have below it, is where fans should turn
+// (hwmon/coretemp.rst, hwmon/k10temp.rst, hwmon/sysfs-interface.rst).
 func (m Machine) sensors() []temperature {
 	var out []temperature
 	for _, f := range m.glob("sys/class/hwmon/hwmon*/name") {
@@ -187,7 +185,7 @@ func (m Machine) sensors() []temperature {
 		}
 		for _, in := range m.glob(strings.TrimSuffix(f, "name") + "temp*_input") {
 			now, ok := m.number(in)
-			for _, limit := range []string{"max", "crit"} {
+			for _, limit := range []string{"crit", "max"} {
 				if n, okLimit := m.number(strings.TrimSuffix(in, "input") + limit); ok && okLimit && n > 0 {
 					out = append(out, temperature{now, n})
 					break

@@ -25,29 +25,31 @@ const cpuDir = "sys/devices/system/cpu/"
 func (m Machine) governor() Check {
 	const name = "governor"
 	var other []string
-	told := 0
-	for _, c := range m.bench() {
-		g := m.text(fmt.Sprintf(cpuDir+"cpu%d/cpufreq/scaling_governor", c))
-		if g == "" {
-			continue
-		}
-		told++
-		if g != "performance" && !slices.Contains(other, g) {
+	var silent []int
+	cpus := m.bench()
+	for _, c := range cpus {
+		switch g := m.text(fmt.Sprintf(cpuDir+"cpu%d/cpufreq/scaling_governor", c)); {
+		case g == "":
+			silent = append(silent, c)
+		case g != "performance" && !slices.Contains(other, g):
 			other = append(other, g)
 		}
 	}
 	switch {
-	case told == 0:
-		return Check{name, Unknown, "the machine does not tell how its frequency is governed", "a virtual machine's host decides; ask who runs it"}
+	case len(silent) == len(cpus):
+		return Check{name, Unknown, "the machine does not tell how its frequency is governed", m.whoDecides()}
 	case len(other) > 0:
 		slices.Sort(other)
 		return Check{name, Warn, fmt.Sprintf("the frequency governor is %s, not performance", strings.Join(other, " and ")), "cpupower frequency-set -g performance"}
+	case len(silent) > 0:
+		return Check{name, Unknown, fmt.Sprintf("the frequency governor is performance, but the benchmarks' %s do not tell theirs", cpuText(silent)), ""}
 	}
 	return Check{name, OK, "the frequency governor is performance", ""}
 }
 
-// turbo reads intel_pstate's no_turbo, else the boost of all CPUs, else each
-// one's (admin-guide/pm/intel_pstate.rst, cpufreq.rst "The boost File").
+// turbo reads intel_pstate's no_turbo, else the boost of each CPU, which a person
+// may have switched off for some, else that of all (admin-guide/pm/intel_pstate.rst,
+// cpufreq.rst "The boost File").
 func (m Machine) turbo() Check {
 	const name, on = "turbo", "turbo is on, so the frequency depends on the load and the temperature"
 	switch m.text(cpuDir + "intel_pstate/no_turbo") {
@@ -56,59 +58,35 @@ func (m Machine) turbo() Check {
 	case "0":
 		return Check{name, Warn, on, "echo 1 > /" + cpuDir + "intel_pstate/no_turbo"}
 	}
-	files := []string{cpuDir + "cpufreq/boost"}
-	advice := "echo 0 > /" + cpuDir + "cpufreq/boost"
-	if m.text(files[0]) == "" {
-		files = nil
-		for _, c := range m.bench() {
-			files = append(files, fmt.Sprintf(cpuDir+"cpu%d/cpufreq/boost", c))
+	const ofAll = cpuDir + "cpufreq/boost"
+	told, cpus := 0, m.bench()
+	for _, c := range cpus {
+		boost, advice := m.text(fmt.Sprintf(cpuDir+"cpu%d/cpufreq/boost", c)), "echo 0 to each /"+cpuDir+"cpu*/cpufreq/boost"
+		if of := m.text(ofAll); of != "" {
+			advice = "echo 0 > /" + ofAll
+			if boost == "" {
+				boost = of
+			}
 		}
-		advice = "echo 0 to each /" + cpuDir + "cpu*/cpufreq/boost"
-	}
-	told := false
-	for _, f := range files {
-		switch m.text(f) {
+		switch boost {
 		case "0":
-			told = true
+			told++
 		case "1":
 			return Check{name, Warn, on, advice}
 		}
 	}
-	if told {
+	if told > 0 && told == len(cpus) {
 		return Check{name, OK, "turbo is off", ""}
 	}
-	return Check{name, Unknown, "the machine does not tell whether turbo is on", "look in its firmware's settings"}
+	return Check{name, Unknown, "the machine does not tell whether turbo is on", m.whoDecides()}
 }
 
-// siblings looks for threads that share a core with a benchmark's CPU.
-func (m Machine) siblings() Check {
-	const name = "smt"
-	const advice = "echo off > /" + cpuDir + "smt/control"
-	if m.text(cpuDir+"smt/active") == "0" {
-		return Check{name, OK, "no core is shared by two threads", ""}
+// whoDecides is the advice where a machine tells nothing of its frequency.
+func (m Machine) whoDecides() string {
+	if m.virtual() {
+		return "a virtual machine's host decides; ask who runs it"
 	}
-	told, shared := 0, []int(nil)
-	for _, c := range m.bench() {
-		list, ok := cpuList(m.text(fmt.Sprintf(cpuDir+"cpu%d/topology/thread_siblings_list", c)))
-		if !ok || len(list) == 0 {
-			continue
-		}
-		told++
-		if len(list) > 1 {
-			shared = append(shared, c)
-		}
-	}
-	switch {
-	case told == 0 && m.text(cpuDir+"smt/active") == "1":
-		return Check{name, Warn, "cores are shared by two threads (SMT is on)", advice}
-	case told == 0:
-		return Check{name, Unknown, "the machine does not tell whether cores are shared by threads", ""}
-	case len(shared) == 0:
-		return Check{name, OK, "no benchmark's core is shared by two threads", ""}
-	case len(m.CPUs) == 0:
-		return Check{name, Warn, "cores are shared by two threads (SMT is on)", advice}
-	}
-	return Check{name, Warn, fmt.Sprintf("the benchmarks' %s: another thread shares the core (SMT is on)", cpuText(shared)), advice + ", or take the other threads offline"}
+	return "look in its firmware's settings, and whether the kernel has a frequency driver for it"
 }
 
 // affinity tells whether benchmarks have CPUs of their own. The runner's are
@@ -117,6 +95,11 @@ func (m Machine) affinity() Check {
 	const name = "affinity"
 	if len(m.CPUs) == 0 {
 		return Check{name, Warn, "benchmarks run on any CPU, the runner's too", "name their CPUs in sandbox.cpus of runner.yaml"}
+	}
+	if online, told := cpuList(m.text(cpuDir + "online")); told && len(online) > 0 {
+		if gone := without(m.CPUs, online); len(gone) > 0 {
+			return Check{name, Warn, fmt.Sprintf("the benchmarks' %s: not there, or offline", cpuText(gone)), fmt.Sprintf("name others in sandbox.cpus of runner.yaml; here are %s", cpuText(online))}
+		}
 	}
 	var own []int
 	ok := false
@@ -144,24 +127,21 @@ func (m Machine) isolation() Check {
 	if parts, okParts := cpuList(m.text("sys/fs/cgroup/cpuset.cpus.isolated")); okParts {
 		isolated = append(isolated, parts...)
 	}
+	if len(isolated) == 0 && len(m.CPUs) > 0 && len(m.glob(cpuDir+"isolated")) == 0 {
+		ok = false // a kernel before 4.2 may isolate CPUs and not tell
+	}
 	if !ok || m.text(cpuDir+"online") == "" {
 		return Check{name, Unknown, "the machine does not tell which CPUs are kept free", ""}
 	}
 	if len(m.CPUs) == 0 {
 		return Check{name, Warn, "no CPU is kept free for benchmarks", "sandbox.cpus in runner.yaml, and the same list as isolcpus= on the kernel's command line"}
 	}
-	var open []int
-	for _, c := range m.CPUs {
-		if !slices.Contains(isolated, c) {
-			open = append(open, c)
-		}
-	}
-	if len(open) > 0 {
+	if open := without(m.CPUs, isolated); len(open) > 0 {
 		return Check{name, Warn, fmt.Sprintf("other work may run on the benchmarks' %s", cpuText(open)), "isolcpus= and nohz_full= with these CPUs on the kernel's command line"}
 	}
-	// The file says "(null)" where the kernel has the feature and no CPU is named.
+	// The file says "(null)", or in some kernels nothing, where the kernel has the feature and no CPU is named.
 	quiet, _ := cpuList(m.text(cpuDir + "nohz_full"))
-	if slices.ContainsFunc(m.CPUs, func(c int) bool { return !slices.Contains(quiet, c) }) {
+	if len(without(m.CPUs, quiet)) > 0 {
 		return Check{name, OK, "the benchmarks' CPUs are kept free of other work, but for the timer's tick", ""}
 	}
 	return Check{name, OK, "the benchmarks' CPUs are kept free of other work and of the timer's tick", ""}

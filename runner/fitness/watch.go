@@ -108,7 +108,7 @@ type reading struct {
 	waited             [len(resources)]float64 // seconds; NaN unknown
 	swapIn, swapOut    int64                   // pages
 	swapTold           bool
-	throttled          int64
+	throttled          slowed
 	heatTold           bool
 }
 
@@ -178,17 +178,43 @@ func (m Machine) swapping() (in, out int64, ok bool) {
 	return in, out, ok
 }
 
+// slowed counts how often CPUs were slowed down for heat, by themselves and with
+// their package. One heat is often counted by both.
+type slowed struct{ cores, packages int64 }
+
 // throttled is how often the benchmarks' CPUs, or their packages, were slowed
-// down for heat (ABI/testing/sysfs-devices-system-cpu; Intel only).
-func (m Machine) throttled() (n int64, told bool) {
-	for _, c := range m.bench() {
-		for _, what := range []string{"core", "package"} {
-			if v, ok := m.number(fmt.Sprintf(cpuDir+"cpu%d/thermal_throttle/%s_throttle_count", c, what)); ok {
-				n, told = n+v, true
-			}
+// down for heat (ABI/testing/sysfs-devices-system-cpu; Intel only). Each thread
+// tells the count of its core, and each CPU that of its package, so that one of
+// them counts.
+func (m Machine) throttled() (s slowed, told bool) {
+	seen := map[string]bool{}
+	count := func(to *int64, cpu int, file, place string) {
+		n, ok := m.number(fmt.Sprintf(cpuDir+"cpu%d/thermal_throttle/%s", cpu, file))
+		if !ok || seen[file+place] {
+			return
 		}
+		seen[file+place], told = true, true
+		*to += n
 	}
-	return n, told
+	for _, c := range m.bench() {
+		pack, core := m.place(c)
+		count(&s.cores, c, "core_throttle_count", core)
+		count(&s.packages, c, "package_throttle_count", pack)
+	}
+	return s, told
+}
+
+// place names a CPU's package and core; what it does not tell is its own.
+func (m Machine) place(cpu int) (pack, core string) {
+	dir := fmt.Sprintf(cpuDir+"cpu%d/topology/", cpu)
+	pack, core = "of CPU "+strconv.Itoa(cpu), m.text(dir+"thread_siblings_list")
+	if core == "" {
+		core = pack
+	}
+	if n, ok := m.number(dir + "physical_package_id"); ok && n >= 0 {
+		pack = strconv.FormatInt(n, 10)
+	}
+	return pack, core
 }
 
 // perRun is what starting and ending a process's sandbox may take, in seconds of
