@@ -13,6 +13,7 @@ import (
 type columns struct {
 	side, benchmark, config, value, time      int
 	unit, better, suite, kase, pair, position int
+	guarded                                   int
 	count                                     int
 }
 
@@ -33,6 +34,7 @@ var columnNames = []struct {
 	{[]string{"pair"}, func(c *columns) *int { return &c.pair }},
 	{[]string{"position"}, func(c *columns) *int { return &c.position }},
 	{[]string{"case"}, func(c *columns) *int { return &c.kase }},
+	{[]string{guardColumn}, func(c *columns) *int { return &c.guarded }},
 }
 
 // csvSource reads CSV with a header: compare.js's, run.js's, our own and plain
@@ -45,6 +47,9 @@ var columnNames = []struct {
 //	time                           seconds that the value stands for
 //	unit, better (higher, lower), suite, case, pair, position
 //
+// In a row that says yes in the column guarded, names have an apostrophe before
+// what a spreadsheet program would take for a formula; it is taken off.
+//
 // A rate without a unit is in ops/s, as Node's are. Every row is a process of
 // its own.
 type csvSource struct {
@@ -56,6 +61,7 @@ type csvSource struct {
 	unit    string
 	better  job.Better
 	last    *entry // of the row before
+	guarded bool   // the present row
 	scratch [3][]byte
 	words   map[string]string // suites and cases
 }
@@ -133,7 +139,7 @@ func (c *csvSource) header() error {
 }
 
 func (c *csvSource) findColumns() error {
-	c.col = columns{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, c.rows.n}
+	c.col = columns{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, c.rows.n}
 	for i := range min(c.rows.n, maxFields) {
 		name := strings.ToLower(cleanName(string(c.text(i))))
 		for _, known := range columnNames {
@@ -194,6 +200,7 @@ func (c *csvSource) record(rec *Record) bool {
 		c.bad("no number in the column of values")
 		return false
 	}
+	c.guarded = string(c.text(c.col.guarded)) == guardYes
 	e := c.entry()
 	if e == nil {
 		return false
@@ -280,13 +287,14 @@ func (c *csvSource) entry() *entry {
 	if c.col.config == c.col.benchmark+1 && c.col.config < c.rows.n {
 		raw, cached = c.rows.row[f.start:c.rows.fields[c.col.config].end], true
 	}
+	cached = cached && !c.guarded // the same bytes are another name in another row
 	if cached {
 		if e := c.known(raw); e != nil {
 			return e
 		}
 	}
-	benchmark := c.textIn(c.col.benchmark, 1)
-	config := c.textIn(c.col.config, 2)
+	benchmark := c.named(c.textIn(c.col.benchmark, 1))
+	config := c.named(c.textIn(c.col.config, 2))
 	if c.env.opt.limit > 0 && (len(benchmark) > MaxName || len(config) > MaxName) {
 		c.bad("a name longer than 4096 bytes")
 		return nil
@@ -300,6 +308,14 @@ func (c *csvSource) entry() *entry {
 		g.remember(raw, e)
 	}
 	return e
+}
+
+// named gives a field of the present row as it was before it was guarded.
+func (c *csvSource) named(field []byte) []byte {
+	if !c.guarded {
+		return field
+	}
+	return []byte(unguardFormulas(string(field)))
 }
 
 // known finds the entry of bytes that were seen before.
@@ -326,7 +342,7 @@ func (c *csvSource) known(raw []byte) *entry {
 func (c *csvSource) series(e *entry) *series {
 	unit, better := c.unit, c.better
 	if c.col.unit >= 0 {
-		b := c.text(c.col.unit)
+		b := c.named(c.text(c.col.unit))
 		if len(e.series) > 0 && e.series[0].rawUnit == string(b) {
 			return e.series[0]
 		}
@@ -368,7 +384,7 @@ func (c *csvSource) word(col int, last string) string {
 	if col < 0 {
 		return ""
 	}
-	b := c.text(col)
+	b := c.named(c.text(col))
 	if last == string(b) {
 		return last
 	}

@@ -30,16 +30,28 @@ import (
 // unusable sample is written as NaN, Inf, -Inf or NA. Names come back as a
 // Reader gives them, trimmed and single-spaced.
 type Writer struct {
-	w     io.Writer
-	buf   []byte
-	begun bool
-	err   error
+	w       io.Writer
+	buf     []byte
+	begun   bool
+	guarded bool
+	err     error
 }
 
 // NewWriter makes a Writer; call Flush at the end.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-const csvHeader = `"binary","filename","configuration","rate","time","unit","better","suite","pair","position","case"` + "\n"
+// NewGuardedWriter makes a Writer of a file that may be opened in a spreadsheet
+// program. There a name such as "=1+1" would be a formula, so that it gets an
+// apostrophe before it, and a twelfth column, "guarded", says yes in its row. A
+// Reader takes the apostrophe off again; R and others see it.
+func NewGuardedWriter(w io.Writer) *Writer { return &Writer{w: w, guarded: true} }
+
+const (
+	csvHeader = `"binary","filename","configuration","rate","time","unit","better","suite","pair","position","case"` + "\n"
+	// guardColumn and guardYes are the twelfth column of a guarded file.
+	guardColumn = "guarded"
+	guardYes    = "yes"
+)
 
 // writeBuffer is how much is gathered before it is written.
 const writeBuffer = 64 << 10
@@ -50,13 +62,22 @@ func (w *Writer) Write(rec *Record) error {
 	w.header()
 	s := &rec.Sample
 	b := w.buf
+	guard := ""
+	text := func(b []byte, s string) []byte {
+		if w.guarded {
+			if g := guardFormulas(s); g != s {
+				s, guard = g, guardYes
+			}
+		}
+		return appendCSV(b, s)
+	}
 	b = append(appendCSV(b, string(rec.Side)), ',')
-	b = append(appendCSV(b, s.Benchmark), ',')
+	b = append(text(b, s.Benchmark), ',')
 	config := s.Config
 	if label := unitLabel(s.Unit); label != "" {
 		config = strings.TrimSpace(config + label)
 	}
-	b = append(appendCSV(b, config), ',')
+	b = append(text(b, config), ',')
 	if s.Invalid != "" {
 		b = append(b, invalidForR(s.Invalid)...)
 	} else {
@@ -67,12 +88,16 @@ func (w *Writer) Write(rec *Record) error {
 		b = appendNumber(b, s.Time)
 	}
 	b = append(b, ',')
-	b = append(appendCSV(b, s.Unit), ',')
+	b = append(text(b, s.Unit), ',')
 	b = append(appendCSV(b, string(s.Better)), ',')
-	b = append(appendCSV(b, rec.Suite), ',')
+	b = append(text(b, rec.Suite), ',')
 	b = append(appendIndex(b, rec.Pair), ',')
 	b = append(appendIndex(b, rec.Position), ',')
-	w.buf = append(appendCSV(b, rec.Case), '\n')
+	b = text(b, rec.Case)
+	if w.guarded {
+		b = appendCSV(append(b, ','), guard)
+	}
+	w.buf = append(b, '\n')
 	if len(w.buf) >= writeBuffer {
 		w.flush()
 	}
@@ -103,6 +128,9 @@ func (w *Writer) header() {
 	if !w.begun {
 		w.begun = true
 		w.buf = append(w.buf, csvHeader...)
+		if w.guarded {
+			w.buf = append(appendCSV(append(w.buf[:len(w.buf)-1], ','), guardColumn), '\n')
+		}
 	}
 }
 

@@ -83,7 +83,7 @@ func (s *Server) samples(w http.ResponseWriter, r *http.Request, j job.Job) {
 		return
 	}
 	s.stream(w, j, "samples.csv", "text/csv; charset=utf-8", func(to io.Writer) error {
-		out := benchfmt.NewWriter(to)
+		out := benchfmt.NewGuardedWriter(to) // a browser hands it to a spreadsheet program
 		for run, err := range s.Store.Runs(r.Context(), j.Runner, j.ID, j.Try) {
 			if err != nil {
 				return err

