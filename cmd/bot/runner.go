@@ -113,17 +113,9 @@ func keepOff(cpus []int, log *slog.Logger) error {
 }
 
 func dial(ctx context.Context, cfg *config.Runner, name string, log *slog.Logger) (*queue.RunnerConn, error) {
-	o := queue.DialOptions{Name: name, Logger: log}
-	if cfg.CAFile != "" {
-		pem, err := os.ReadFile(cfg.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificates of serve: %w", err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s: want certificates in PEM form", cfg.CAFile)
-		}
-		o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	o, err := dialOptions(cfg, name, log)
+	if err != nil {
+		return nil, err
 	}
 	for said := false; ; said = true {
 		conn, err := queue.Dial(ctx, cfg.Serve, cfg.Key.Reveal(), o)
@@ -141,6 +133,25 @@ func dial(ctx context.Context, cfg *config.Runner, name string, log *slog.Logger
 		case <-time.After(dialPatience):
 		}
 	}
+}
+
+// dialOptions take what a connection to serve needs from the runner's
+// configuration.
+func dialOptions(cfg *config.Runner, name string, log *slog.Logger) (queue.DialOptions, error) {
+	o := queue.DialOptions{Name: name, Logger: log}
+	if cfg.CAFile == "" {
+		return o, nil
+	}
+	pem, err := os.ReadFile(cfg.CAFile)
+	if err != nil {
+		return o, fmt.Errorf("read the certificates of serve: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return o, fmt.Errorf("%s: want certificates in PEM form", cfg.CAFile)
+	}
+	o.TLS = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	return o, nil
 }
 
 // sandboxConfig takes the sandbox's settings from the runner's configuration.

@@ -179,41 +179,51 @@ func (f *RunnerFlags) Register(fs *pflag.FlagSet) {
 // LoadRunner reads the configuration of bot runner and its key. A flag beats the
 // environment beats the file. Paths in the file are relative to its folder.
 func LoadRunner(path string, env Env, flags RunnerFlags) (*Runner, error) {
+	r, closed, err := LookAtRunner(path, env, flags)
+	if err == nil {
+		err = closed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// LookAtRunner is LoadRunner for whoever may read the configuration and perhaps
+// not the key: closed says why there is no key, and the rest is as it is.
+func LookAtRunner(path string, env Env, flags RunnerFlags) (r *Runner, closed, err error) {
 	data, err := readConfig(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r, err := ParseRunner(data, path)
-	if err != nil {
-		return nil, err
+	if r, err = ParseRunner(data, path); err != nil {
+		return nil, nil, err
 	}
 	if err := r.apply(flags); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l := &loading{dir: filepath.Dir(path), config: path, env: env}
-	if r.Key, err = l.secret(r.key); err != nil {
-		return nil, err
-	}
+	r.Key, closed = l.secret(r.key)
 	r.Key = NewSecret(strings.TrimSpace(r.Key.Reveal()))
-	if err := r.fits(); err != nil {
-		return nil, err
+	if err := r.fits(closed == nil); err != nil {
+		return nil, nil, err
 	}
 	l.absolute(&r.Work)
 	l.absolute(&r.CAFile)
 	if name := l.secretFile(r.key); name != "" {
 		if r.KeyFile, err = filepath.Abs(name); err != nil {
-			return nil, fmt.Errorf("find the runner's key: %w", err)
+			return nil, nil, fmt.Errorf("find the runner's key: %w", err)
 		}
 	}
 	if r.Work == "/" {
-		return nil, Problems{{File: path, Key: "work", Text: "want a folder of its own, not /"}}
+		return nil, nil, Problems{{File: path, Key: "work", Text: "want a folder of its own, not /"}}
 	}
 	r.Warnings = l.warnings
 	if hosts := clearServers(r.Serve); len(hosts) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("serve reaches %s without TLS, and clone tokens come through it; use tls:// or wss://",
 			strings.Join(hosts, ", ")))
 	}
-	return r, nil
+	return r, closed, nil
 }
 
 func (r *Runner) apply(f RunnerFlags) error {

@@ -172,8 +172,9 @@ func ParseCPUs(s string) ([]int, error) {
 	return slices.Compact(out), nil
 }
 
-// fits looks at what the keys, the flags and the key file together tell.
-func (r *Runner) fits() error {
+// fits looks at what the keys, the flags and, where it could be read, the key
+// file together tell.
+func (r *Runner) fits(keyRead bool) error {
 	var out Problems
 	missing := func(key, text string) {
 		out = append(out, Problem{File: r.File, Key: key, Text: "is missing; " + text})
@@ -181,7 +182,7 @@ func (r *Runner) fits() error {
 	if r.Serve == "" {
 		missing("serve", "want the address of bot serve's state such as tls://bench.example.org:4222")
 	}
-	if r.Key.IsZero() {
+	if keyRead && r.Key.IsZero() {
 		missing("key_file", "want the file that bot runner enroll wrote")
 	}
 	if r.Work == "" {

@@ -74,6 +74,23 @@ func TestARunnersKeyMayComeFromTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestARunnersConfigurationIsLookedAtWithoutItsKey(t *testing.T) {
+	for name, file := range map[string]string{"missing": "no.nk", "wrong": "bad.nk"} {
+		dir := folder(t, map[string]string{"runner.yaml": strings.Replace(documentedRunner, "runner.nk", file, 1), "bad.nk": "no key"})
+		r, closed, err := LookAtRunner(filepath.Join(dir, "runner.yaml"), noEnv, RunnerFlags{})
+		if err != nil || closed == nil || !r.Key.IsZero() || r.Pool != "default" || len(r.Sandbox.CPUs) == 0 {
+			t.Errorf("%s: %+v, closed: %v, %v", name, r, closed, err)
+		}
+		if _, err := LoadRunner(filepath.Join(dir, "runner.yaml"), noEnv, RunnerFlags{}); err == nil || err.Error() != closed.Error() {
+			t.Errorf("%s: loading it: %v, want %v", name, err, closed)
+		}
+	}
+	dir := folder(t, map[string]string{"runner.yaml": "pool: default\nkey_file: no.nk\n"})
+	if _, _, err := LookAtRunner(filepath.Join(dir, "runner.yaml"), noEnv, RunnerFlags{}); err == nil || !strings.Contains(err.Error(), "serve: is missing") {
+		t.Errorf("no server: %v", err)
+	}
+}
+
 func TestAWrongRunnerConfigIsTold(t *testing.T) {
 	change := func(old, text string) string { return strings.Replace(documentedRunner, old, text, 1) }
 	tests := []struct {

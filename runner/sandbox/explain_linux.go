@@ -15,8 +15,8 @@ func explain(err error) error {
 		e.Fix = "start the container with `--security-opt systempaths=unconfined` (Docker) or `procMount: Unmasked` (Kubernetes), or run the runner on the host"
 	case setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" && namespaceFault(msg):
 		e.Cause, e.Problem = CauseAppArmor, "AppArmor does not let bubblewrap make user namespaces"
-		e.Fix = "allow it to bwrap alone: write `abi <abi/4.0>, include <tunables/global> profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }` " +
-			"to /etc/apparmor.d/bwrap and run `apparmor_parser -r /etc/apparmor.d/bwrap`"
+		_, taken := os.Stat(otherProfile)
+		e.Fix = appArmorFix(taken == nil)
 	case setting("/proc/sys/kernel/unprivileged_userns_clone") == "0" && namespaceFault(msg):
 		e.Cause, e.Problem = CauseNamespaces, "the kernel does not let ordinary users make user namespaces"
 		e.Fix = "run `sysctl -w kernel.unprivileged_userns_clone=1` and put it into /etc/sysctl.d"
@@ -32,6 +32,34 @@ func explain(err error) error {
 		e.Fix = "see that the kernel has user namespaces and that no seccomp filter or security module (a systemd unit's RestrictNamespaces) forbids them"
 	}
 	return e
+}
+
+// appArmorProfile is the profile that lets bubblewrap alone make user namespaces,
+// as deploy/apparmor has it.
+const appArmorProfile = `abi <abi/4.0>,
+include <tunables/global>
+
+profile prbench-bwrap /usr/bin/bwrap flags=(unconfined) {
+  userns,
+
+  include if exists <local/prbench-bwrap>
+}
+`
+
+// otherProfile is the one for the same program that Ubuntu has. It lets
+// bubblewrap make namespaces and takes all rights in them away.
+const otherProfile = "/etc/apparmor.d/bwrap-userns-restrict"
+
+// appArmorFix says how to load the profile. Two profiles for one program
+// conflict, so that the other one, where the machine has it, goes first.
+func appArmorFix(taken bool) string {
+	first := ""
+	if taken {
+		first = "first disable Ubuntu's profile for the same program, since two conflict: `ln -s " + otherProfile +
+			" /etc/apparmor.d/disable/ && apparmor_parser -R " + otherProfile + "`; then "
+	}
+	return first + "allow it to bwrap alone: put deploy/apparmor/prbench-bwrap, which is this,\n\n" + appArmorProfile +
+		"\ninto /etc/apparmor.d/prbench-bwrap and run `apparmor_parser -r /etc/apparmor.d/prbench-bwrap`"
 }
 
 func namespaceFault(msg string) bool {

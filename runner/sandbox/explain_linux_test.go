@@ -56,3 +56,25 @@ func TestWhatBubblewrapSaysIsExplained(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAppArmorProfileThatIsAdvisedIsTheOneThatIsShipped(t *testing.T) {
+	file, err := os.ReadFile("../../deploy/apparmor/prbench-bwrap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shipped strings.Builder
+	for line := range strings.Lines(string(file)) {
+		if !strings.HasPrefix(line, "#") {
+			shipped.WriteString(line)
+		}
+	}
+	if got := strings.TrimSpace(shipped.String()); got != strings.TrimSpace(appArmorProfile) {
+		t.Errorf("shipped:\n%s\nadvised:\n%s", got, appArmorProfile)
+	}
+	for taken, want := range map[bool]int{false: 0, true: 2} {
+		fix := appArmorFix(taken)
+		if n := strings.Count(fix, "bwrap-userns-restrict"); n != want || !strings.Contains(fix, appArmorProfile) || !strings.Contains(fix, "apparmor_parser -r /etc/apparmor.d/prbench-bwrap`") {
+			t.Errorf("where Ubuntu's profile is %v: it is named %d times, want %d:\n%s", taken, n, want, fix)
+		}
+	}
+}
