@@ -166,15 +166,29 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 		return fault(err)
 	case o.OK():
 		return nil
-	case o.LimitHit == sandbox.LimitDisk:
-		e.makeRoom()
-		return fault(errors.New("the disk of this machine is nearly full"))
+	case o.LimitHit == sandbox.LimitDisk, o.LimitHit == "" && e.box.DiskLow(cmd.Tree):
+		// A build that fills a small disk has failed before the limit is looked at.
+		return fault(errDiskLow)
 	}
 	return &job.Outcome{
 		Kind: job.BuildFailed, Side: side,
 		Text: fmt.Sprintf("%s did not build: %s", side.WordOn(e.line), buildEnd(o)),
 		Log:  strings.ToValidUTF8(string(o.LogTail), "\uFFFD"),
 	}
+}
+
+// errDiskLow is why a job is tried again on a disk with more room.
+var errDiskLow = errors.New("the disk of this machine is nearly full")
+
+// diskLow says so of a fault that a full disk explains, whatever failed there.
+func (e *execution) diskLow(o job.Outcome) (job.Outcome, bool) {
+	if o.Kind != job.Fault || !e.box.DiskLow(filepath.Dir(e.dir)) {
+		return o, false
+	}
+	if !strings.Contains(o.Text, errDiskLow.Error()) {
+		o.Text = fmt.Sprintf("%v; what failed there: %s", errDiskLow, o.Text)
+	}
+	return o, true
 }
 
 // makeRoom gives up what is kept of earlier jobs, for the next try.

@@ -173,7 +173,7 @@ func (t *try) perform() job.Outcome {
 	e.earlier = t.takeUp(e)
 	if e.earlier == nil {
 		if err := errors.Join(removeTree(t.dir), os.Mkdir(t.dir, 0o711)); err != nil {
-			return fault(fmt.Errorf("make the job's folder: %w", err))
+			return t.conclude(e, fault(fmt.Errorf("make the job's folder: %w", err)))
 		}
 	}
 	var err error
@@ -185,7 +185,7 @@ func (t *try) perform() job.Outcome {
 		return err
 	})
 	if err != nil {
-		return fault(err)
+		return t.conclude(e, fault(err))
 	}
 	e.sink = t.spool.add
 	var out job.Outcome
@@ -195,11 +195,22 @@ func (t *try) perform() job.Outcome {
 	} else {
 		out = t.fromTheStart(e)
 	}
-	if out.Kind != job.Stopped || t.stopBy.Load() == nil {
+	out.Runs, _ = t.spool.state() // one that could not be kept is none
+	return t.conclude(e, out)
+}
+
+// conclude keeps what the try leaves for later jobs, or on a full disk gives up
+// what those before have left.
+func (t *try) conclude(e *execution, o job.Outcome) job.Outcome {
+	o, low := e.diskLow(o)
+	switch {
+	case low:
+		e.makeRoom()
+	case o.Kind != job.Stopped || t.stopBy.Load() == nil:
 		e.keepBase()
 		t.remember(e)
 	}
-	return out
+	return o
 }
 
 // execution is the try's own, without what it has measured.
