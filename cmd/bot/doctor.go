@@ -17,6 +17,7 @@ import (
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/queue"
 	"github.com/prbench/prbench/runner"
+	"github.com/prbench/prbench/runner/disk"
 	"github.com/prbench/prbench/runner/fitness"
 	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
@@ -194,7 +195,7 @@ func (d *diagnosis) work(ctx context.Context, box *sandbox.Sandbox) {
 		d.add("work", fails, err.Error(), "the runner's user is to own "+dir+", and sandbox.user to have the search bit (x) on every folder above it")
 		return
 	}
-	free, err := sandbox.Free(dir)
+	free, err := disk.Free(dir)
 	switch {
 	case err != nil:
 		d.add("work", fails, err.Error(), "")

@@ -221,7 +221,7 @@ func hostDirs(c Command) []string {
 
 func (s *Sandbox) diskLow(dirs []string) bool {
 	for _, d := range dirs {
-		if free, err := freeBytes(d); err == nil && free < s.cfg.KeepFree {
+		if s.DiskLow(d) {
 			return true
 		}
 	}

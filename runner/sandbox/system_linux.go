@@ -114,14 +114,6 @@ func (s *Sandbox) checkCPUs() error {
 	return nil
 }
 
-func freeBytes(dir string) (int64, error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, err
-	}
-	return int64(st.Bavail) * int64(st.Bsize), nil
-}
-
 func defaultPath() string {
 	const system = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	if _, err := os.Stat("/usr/local/go/bin/go"); err == nil {

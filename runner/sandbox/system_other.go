@@ -85,7 +85,5 @@ func (s *Sandbox) start(c Command, out *pipes) (*process, error) {
 	return p, nil
 }
 
-func freeBytes(string) (int64, error) { return 0, errors.ErrUnsupported }
-
 // EndLeftovers does nothing here: it is for what bubblewrap leaves.
 func (s *Sandbox) EndLeftovers() error { return nil }
