@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
 	"github.com/prbench/prbench/runner/sandbox"
@@ -45,6 +46,9 @@ type Options struct {
 	Host string
 	// AllowHTTP lets a forge on the loopback be fetched from without TLS.
 	AllowHTTP bool
+	// Sources bound what a repository may cost this machine before anything of it
+	// runs.
+	Sources source.Limits
 	// MirrorLimit bounds the kept mirrors, in bytes; zero: DefaultMirrorLimit.
 	MirrorLimit int64
 	// CacheLimit bounds the built bases that are kept, in bytes; zero:
@@ -62,10 +66,10 @@ type Options struct {
 }
 
 // DefaultMirrorLimit is how much the mirrors of all repositories may take.
-const DefaultMirrorLimit = 20 << 30
+const DefaultMirrorLimit = config.DefaultMirrors
 
 // DefaultCacheLimit is how much the built bases of all repositories may take.
-const DefaultCacheLimit = 20 << 30
+const DefaultCacheLimit = config.DefaultBases
 
 // DefaultLookGrace is how long a runner that is told to stop measures on.
 const DefaultLookGrace = time.Minute

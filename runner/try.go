@@ -273,6 +273,7 @@ func (t *try) fetch(e *execution) (plan source.Plan, ended *job.Outcome, err err
 			return tok.Username, tok.Value, err
 		},
 		Base: t.job.Base, Head: t.job.Head, Change: change, PR: t.job.PR, History: t.job.Spec.History,
+		Limits: t.Sources, Log: t.log,
 	})
 	if err != nil {
 		return plan, nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/prbench/prbench/internal/queue"
 	"github.com/prbench/prbench/runner"
 	"github.com/prbench/prbench/runner/sandbox"
+	"github.com/prbench/prbench/runner/source"
 )
 
 func newRunner(s stream) *cobra.Command {
@@ -83,7 +84,15 @@ func serveJobs(ctx context.Context, cfg *config.Runner, m machine, log *slog.Log
 	defer conn.Close()
 	log.Info("runner ready", "name", m.name, "pool", cfg.Pool, "serve", cfg.Serve, "key", conn.Key())
 	return runner.Run(ctx, runner.Options{Conn: conn, Name: m.name, Work: cfg.Work, Sandbox: box, Logger: log,
-		BeatEvery: m.beat, Host: forgeHost(cfg, m), AllowHTTP: m.loopback, HostLock: m.hostLock, Tools: cfg.Sandbox.Expose, CalibrateEvery: cfg.Calibrate.Std()})
+		BeatEvery: m.beat, Host: forgeHost(cfg, m), AllowHTTP: m.loopback, HostLock: m.hostLock, Tools: cfg.Sandbox.Expose, CalibrateEvery: cfg.Calibrate.Std(),
+		Sources: sourceLimits(cfg), MirrorLimit: cfg.Cache.Mirrors, CacheLimit: cfg.Cache.Bases})
+}
+
+// sourceLimits are the bounds of what is fetched and written outside of the
+// sandbox.
+func sourceLimits(cfg *config.Runner) source.Limits {
+	c := cfg.Checkout
+	return source.Limits{Files: c.Files, Size: c.Size, Fetch: c.Fetch, Timeout: c.Timeout.Std(), FetchTimeout: c.FetchTimeout.Std(), KeepFree: cfg.Sandbox.KeepFree}
 }
 
 // forgeHost is the only host that a clone token goes to, with the port where the

@@ -75,6 +75,13 @@ func TestTheSampleRunnerConfigLoads(t *testing.T) {
 		if len(r.Warnings) > 0 {
 			t.Errorf("the sample is warned about: %q", r.Warnings)
 		}
+		plain, err := ParseRunner([]byte("serve: wss://bench.example.org/runner\n"), "plain.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Checkout != plain.Checkout || r.Cache != plain.Cache {
+			t.Errorf("the sample's bounds are not the defaults: %+v, %+v", r.Checkout, r.Cache)
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ type Runner struct {
 	Pool    string
 	Work    string // folder of checkouts and cached builds
 	Sandbox Sandbox
+	// Checkout bounds what a repository may cost, Cache what is kept of earlier jobs.
+	Checkout Checkout
+	Cache    Cache
 	// Calibrate is after how long the machine, when it has nothing to do, is
 	// measured against itself.
 	Calibrate job.Duration
@@ -49,6 +52,22 @@ type Sandbox struct {
 	CPUs               []int // that runs are pinned to; none: not pinned
 }
 
+// Checkout bounds what the sources of one comparison may cost the machine. They
+// are fetched and written outside of the sandbox.
+type Checkout struct {
+	Files int   // the most files and folders of one side
+	Size  int64 // the most bytes of one side's files
+	Fetch int64 // the most bytes that are fetched for one comparison
+	// Timeout is the longest that one git command may take, FetchTimeout one fetch.
+	Timeout, FetchTimeout job.Duration
+}
+
+// Cache says how much of earlier jobs is kept, in bytes.
+type Cache struct {
+	Mirrors int64 // of repositories
+	Bases   int64 // built
+}
+
 // Defaults of bot runner.
 const (
 	DefaultForge     = "https://github.com"
@@ -57,16 +76,27 @@ const (
 	DefaultFileSize  = int64(16 << 30)
 	DefaultKeepFree  = int64(5 << 30)
 	DefaultCalibrate = job.Duration(7 * day)
+
+	DefaultCheckoutFiles = 2_000_000
+	DefaultCheckoutSize  = int64(50 << 30)
+	DefaultFetchSize     = int64(20 << 30)
+	DefaultGitTimeout    = job.Duration(30 * time.Minute)
+	DefaultFetchTimeout  = job.Duration(2 * time.Hour)
+	DefaultMirrors       = int64(20 << 30)
+	DefaultBases         = int64(20 << 30)
 )
 
 // ParseRunner reads the configuration of bot runner without looking at its key;
 // LoadRunner does both. The error is of type Problems.
 func ParseRunner(data []byte, name string) (*Runner, error) {
 	r := &Runner{
-		File:      name,
-		Forge:     DefaultForge,
-		Pool:      DefaultPool,
-		Sandbox:   Sandbox{Memory: DefaultMemory, Pids: DefaultPids, FileSize: DefaultFileSize, KeepFree: DefaultKeepFree},
+		File:    name,
+		Forge:   DefaultForge,
+		Pool:    DefaultPool,
+		Sandbox: Sandbox{Memory: DefaultMemory, Pids: DefaultPids, FileSize: DefaultFileSize, KeepFree: DefaultKeepFree},
+		Checkout: Checkout{Files: DefaultCheckoutFiles, Size: DefaultCheckoutSize, Fetch: DefaultFetchSize,
+			Timeout: DefaultGitTimeout, FetchTimeout: DefaultFetchTimeout},
+		Cache:     Cache{Mirrors: DefaultMirrors, Bases: DefaultBases},
 		Calibrate: DefaultCalibrate,
 		key:       secretSource{name: "key", env: EnvRunnerKey, check: checkSeed},
 	}
@@ -94,6 +124,10 @@ func (d *document) runnerKeys(r *Runner) []key {
 		d.textKey("pool", &r.Pool, checkPool),
 		d.textKey("work", &r.Work, checkFile),
 		key{name: "sandbox", read: func(n ast.Node, path string) { d.mapping(n, path, d.sandboxKeys(&r.Sandbox)) }},
+		key{name: "checkout", read: func(n ast.Node, path string) { d.mapping(n, path, d.checkoutKeys(&r.Checkout)) }},
+		key{name: "cache", read: func(n ast.Node, path string) {
+			d.mapping(n, path, []key{d.sizeKey("mirrors", &r.Cache.Mirrors, 1<<20, 1<<50), d.sizeKey("bases", &r.Cache.Bases, 1<<20, 1<<50)})
+		}},
 		key{name: "calibrate", read: func(n ast.Node, path string) {
 			d.mapping(n, path, []key{d.timeKey("every", &r.Calibrate, time.Hour, 365*day)})
 		}},
@@ -116,6 +150,16 @@ func (d *document) sandboxKeys(s *Sandbox) []key {
 			}
 			s.CPUs = cpus
 		}},
+	}
+}
+
+func (d *document) checkoutKeys(c *Checkout) []key {
+	return []key{
+		d.intKey("files", &c.Files, 100, 100_000_000),
+		d.sizeKey("size", &c.Size, 1<<20, 1<<50),
+		d.sizeKey("fetch", &c.Fetch, 1<<20, 1<<50),
+		d.timeKey("timeout", &c.Timeout, time.Minute, day),
+		d.timeKey("fetch_timeout", &c.FetchTimeout, time.Minute, 7*day),
 	}
 }
 

@@ -18,6 +18,8 @@ key_file: runner.nk
 pool: default
 work: /var/cache/prbench
 sandbox: {user: prbench-run, expose: [/opt/node], memory: 8GiB, pids: 2048, file_size: 16GiB, keep_free: 5GiB, cpus: "1"}
+checkout: {files: 1000000, size: 10GiB, fetch: 4GiB, timeout: 10m, fetch_timeout: 1h}
+cache: {mirrors: 40GiB, bases: 60GiB}
 calibrate: {every: 168h}
 `
 
@@ -36,6 +38,13 @@ func TestTheDocumentedRunnerConfigIsReadAsWritten(t *testing.T) {
 	want := Sandbox{User: "prbench-run", Expose: []string{"/opt/node"}, Memory: 8 << 30, Pids: 2048, FileSize: 16 << 30, KeepFree: 5 << 30, CPUs: []int{1}}
 	if diff := cmp.Diff(want, r.Sandbox); diff != "" {
 		t.Errorf("sandbox: want - got +\n%s", diff)
+	}
+	checkout := Checkout{Files: 1_000_000, Size: 10 << 30, Fetch: 4 << 30, Timeout: job.Duration(10 * time.Minute), FetchTimeout: job.Duration(time.Hour)}
+	if diff := cmp.Diff(checkout, r.Checkout); diff != "" {
+		t.Errorf("checkout: want - got +\n%s", diff)
+	}
+	if want := (Cache{Mirrors: 40 << 30, Bases: 60 << 30}); r.Cache != want {
+		t.Errorf("cache: got %+v, want %+v", r.Cache, want)
 	}
 	if r.Forge != "https://github.com" {
 		t.Errorf("the forge is %q", r.Forge)
@@ -122,6 +131,14 @@ func TestAWrongRunnerConfigIsTold(t *testing.T) {
 		{"no processes", change("2048", "0"), RunnerFlags{}, "sandbox.pids: want a whole number from 16"},
 		{"no file at all", change("16GiB", "0GiB"), RunnerFlags{}, "sandbox.file_size: want a size from 1MiB"},
 		{"a full disk", change("keep_free: 5GiB", "keep_free: 5"), RunnerFlags{}, "sandbox.keep_free: want a size such as"},
+		{"no files", change("files: 1000000", "files: 1"), RunnerFlags{}, "checkout.files: want a whole number from 100"},
+		{"files as text", change("files: 1000000", "files: 1M"), RunnerFlags{}, "checkout.files: want a whole number"},
+		{"a checkout without a unit", change("size: 10GiB", "size: 10"), RunnerFlags{}, "checkout.size: want a size such as"},
+		{"a fetch of nothing", change("fetch: 4GiB", "fetch: 0GiB"), RunnerFlags{}, "checkout.fetch: want a size from 1MiB"},
+		{"git in no time", change("timeout: 10m", "timeout: 1s"), RunnerFlags{}, "checkout.timeout: want a duration from 1m"},
+		{"a fetch for ever", change("fetch_timeout: 1h", "fetch_timeout: 1000h"), RunnerFlags{}, "checkout.fetch_timeout: want a duration from 1m"},
+		{"a cache of nothing", change("mirrors: 40GiB", "mirrors: 0GiB"), RunnerFlags{}, "cache.mirrors: want a size from 1MiB"},
+		{"a cache that is none", change("bases: 60GiB", "trees: 60GiB"), RunnerFlags{}, "cache.trees: unknown key"},
 		{"CPUs backwards", change(`"1"`, `"3-1"`), RunnerFlags{}, "sandbox.cpus: want CPU numbers"},
 		{"calibrates always", change("168h", "1s"), RunnerFlags{}, "calibrate.every: want a duration from 1h"},
 		{"an unknown sandbox", documentedRunner, RunnerFlags{Sandbox: "docker"}, "--sandbox: want bwrap or none"},

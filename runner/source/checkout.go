@@ -35,14 +35,23 @@ func (p *Pair) Write(ctx context.Context, plan Plan, side job.SideName, dir stri
 	if err := emptyDir(dir); err != nil {
 		return nil, err
 	}
+	return mended(ctx, p, func() ([]string, error) {
+		if err := clearDir(dir); err != nil { // of what a first time has left
+			return nil, err
+		}
+		return p.write(ctx, tree, commit.SHA, side, dir, c)
+	})
+}
+
+func (p *Pair) write(ctx context.Context, tree, commit string, side job.SideName, dir string, c Content) ([]string, error) {
 	of := p.whose(side)
-	w := writer{pair: p, of: of, content: c}
+	w := writer{pair: p, of: of, content: c, tally: newTally(p.limits, of)}
 	index := filepath.Join(p.scratch, "index-"+string(side))
 	if err := w.tree(ctx, p.git, p.modules, tree, dir, "", index, 0); err != nil {
 		return nil, err
 	}
 	if c.History {
-		if err := p.addHistory(ctx, dir, commit.SHA, index); err != nil {
+		if err := p.addHistory(ctx, dir, commit, index); err != nil {
 			return nil, fmt.Errorf("give %s its history: %w", of.the, err)
 		}
 	}
@@ -63,6 +72,19 @@ func emptyDir(dir string) error {
 	return nil
 }
 
+func clearDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("clear the folder of a checkout: %w", err)
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return fmt.Errorf("clear the folder of a checkout: %w", err)
+		}
+	}
+	return nil
+}
+
 // writer writes one side, its submodules included.
 type writer struct {
 	pair    *Pair
@@ -70,6 +92,7 @@ type writer struct {
 	content Content
 	notes   []string
 	modules int // submodules written so far
+	tally   *tally
 }
 
 // tree writes one tree, which lies at prefix within the side's directory.
@@ -77,19 +100,20 @@ func (w *writer) tree(ctx context.Context, g git, src moduleSource, tree, dir, p
 	if err := os.RemoveAll(index); err != nil {
 		return fmt.Errorf("remove an old index: %w", err)
 	}
+	before := w.tally.size
+	entries, err := g.list(ctx, tree, w.tally)
+	if err != nil {
+		return err
+	}
+	if err := w.pair.limits.fits(dir, len(entries), w.tally.size-before); err != nil {
+		return fmt.Errorf("write %s: %w", w.of.the, err)
+	}
 	at := g.with("GIT_INDEX_FILE="+index, "GIT_WORK_TREE="+dir)
+	at.writes = dir
 	// read-tree runs no hook and changes no branch; unlike an archive it writes
 	// every file that is tracked.
 	if _, err := at.run(ctx, "-c", "core.sparseCheckout=false", "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("write the files of %s: %w", w.of.the, err)
-	}
-	out, err := g.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
-	if err != nil {
-		return fmt.Errorf("list the files of %s: %w", w.of.the, err)
-	}
-	entries, err := parseEntries(out)
-	if err != nil {
-		return err
 	}
 	if err := w.pointers(ctx, src, entries, dir, prefix); err != nil {
 		return err
@@ -124,7 +148,7 @@ func inside(dir, path string) (string, error) {
 // the commit and the tags on it. Objects are copied, never linked: a build owns
 // this directory, and must not reach the mirror through it.
 func (p *Pair) addHistory(ctx context.Context, dir, sha, index string) error {
-	g := git{dir: filepath.Join(dir, ".git"), own: p.git.own, env: []string{"GIT_WORK_TREE=" + dir}}
+	g := git{dir: filepath.Join(dir, ".git"), own: p.git.own, env: []string{"GIT_WORK_TREE=" + dir}, limits: p.limits, writes: dir}
 	if _, err := g.run(ctx, "init", "--quiet", "--template="); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"regexp"
 )
@@ -33,6 +34,11 @@ type Pair struct {
 	scratch string // objects and indexes of our own; never the repository's
 	objects string // the repository's own, which are only read
 	modules moduleSource
+	limits  Limits
+	log     *slog.Logger
+	// renew fetches everything anew into a mirror that was removed; nil for a
+	// repository that is not ours.
+	renew func(context.Context) error
 }
 
 // Commit is one side.
@@ -66,7 +72,8 @@ func newPair(ctx context.Context, g git, in string) (*Pair, error) {
 		return nil, errors.Join(fmt.Errorf("make a scratch folder for objects: %w", err), os.RemoveAll(scratch))
 	}
 	g = g.with("GIT_OBJECT_DIRECTORY="+scratch+"/objects", "GIT_ALTERNATE_OBJECT_DIRECTORIES="+quotePath(objects))
-	return &Pair{git: g, scratch: scratch, objects: objects}, nil
+	g.writes = scratch
+	return &Pair{git: g, scratch: scratch, objects: objects, limits: g.limits, log: slog.New(slog.DiscardHandler)}, nil
 }
 
 // quotePath writes a path for a list that is separated by colons, in git's C

@@ -20,6 +20,10 @@ const (
 	LFS Kind = "lfs"
 	// NoMergeBase: the two commits have no common ancestor that could be found.
 	NoMergeBase Kind = "no-merge-base"
+	// TooLarge: a tree, or what is fetched for it, is beyond this machine's limits.
+	TooLarge Kind = "too-large"
+	// Malformed: the forge gave what no git should have made.
+	Malformed Kind = "malformed"
 	// BadRequest: a ref, a URL or a path that is refused before git sees it.
 	BadRequest Kind = "bad-request"
 )

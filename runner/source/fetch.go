@@ -1,9 +1,11 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/disk"
 )
 
 // Request says what a runner fetches.
@@ -40,6 +43,10 @@ type Request struct {
 	PR     int // for refs/pull/N/head, where the forge does not give the commit itself; 0: no such ref
 	// History fetches everything that leads to the commits, and the tags.
 	History bool
+	// Limits bound what is fetched and, later, what is written of it.
+	Limits Limits
+	// Log is told of a mirror that is fetched anew; nil: nobody is.
+	Log *slog.Logger
 }
 
 // Fetch brings both commits of the request into the repository's mirror. A
@@ -64,7 +71,10 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 	if r.History {
 		name += ".full" // a shallow mirror and a whole one do not mix
 	}
-	m := mirror{git: git{dir: filepath.Join(r.Dir, name+".git"), forge: f}, history: r.History}
+	if r.Log == nil {
+		r.Log = slog.New(slog.DiscardHandler)
+	}
+	m := mirror{git: git{dir: filepath.Join(r.Dir, name+".git"), forge: f, limits: r.Limits, writes: r.Dir, fetched: &download{}}, history: r.History}
 	if err := m.open(ctx); err != nil {
 		return nil, err
 	}
@@ -79,22 +89,23 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 			return nil, errors.New("the credential to read the repository holds a line break")
 		}
 	}
-	if err := m.bring(ctx, r, job.Old); err != nil {
+	if disk.Low(r.Dir, r.Limits.KeepFree) {
+		return nil, fmt.Errorf("fetch: %w", disk.ErrLow)
+	}
+	if err := m.mended(ctx, r.Log, func() error { return m.all(ctx, r) }); err != nil {
 		return nil, err
 	}
-	if r.Change == nil {
-		err = m.bring(ctx, r, job.New)
-	} else {
-		err = m.bringPicks(ctx, r)
-	}
+	p, err := newPair(ctx, m.git.offline(), r.Dir)
 	if err != nil {
 		return nil, err
 	}
-	reader := m.git
-	reader.user, reader.token, reader.forge = "", "", forge{} // from here on nothing needs the network
-	p, err := newPair(ctx, reader, r.Dir)
-	if err != nil {
-		return nil, err
+	p.log = r.Log
+	p.renew = func(ctx context.Context) error {
+		m.git.fetched = &download{}
+		if err := m.open(ctx); err != nil {
+			return err
+		}
+		return m.all(ctx, r)
 	}
 	p.Old = Commit{SHA: r.Base.SHA, Ref: r.Base.Ref, tree: r.Base.SHA}
 	if r.Change == nil {
@@ -103,8 +114,27 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 		p.line = r.Base.Ref
 	}
 	p.modules = &forgeModules{forge: f, dir: r.Dir, base: r.CloneURL,
-		lfs: &lfsClient{repository: r.CloneURL, dir: filepath.Join(r.Dir, strconv.FormatInt(r.Repository, 10)+lfsSuffix), user: m.git.user, token: m.git.token, http: newHTTP()}}
+		limits: r.Limits, fetched: m.git.fetched, log: r.Log,
+		lfs: &lfsClient{repository: r.CloneURL, dir: filepath.Join(r.Dir, strconv.FormatInt(r.Repository, 10)+lfsSuffix), user: m.git.user, token: m.git.token,
+			limits: r.Limits, fetched: m.git.fetched, http: newHTTP()}}
 	return p, nil
+}
+
+// all brings everything that the request names.
+func (m mirror) all(ctx context.Context, r Request) error {
+	if err := m.bring(ctx, r, job.Old); err != nil {
+		return err
+	}
+	if r.Change != nil {
+		return m.bringPicks(ctx, r)
+	}
+	return m.bring(ctx, r, job.New)
+}
+
+// offline is for what needs the network no more.
+func (g git) offline() git {
+	g.user, g.token, g.forge, g.fetched = "", "", forge{}, nil
+	return g
 }
 
 // forge checks the request's address.
@@ -150,7 +180,7 @@ func (m mirror) open(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(m.git.dir), 0o700); err != nil {
 		return fmt.Errorf("make the folder of mirrors: %w", err)
 	}
-	if _, err := os.Stat(filepath.Join(m.git.dir, "HEAD")); err != nil {
+	if head, err := os.ReadFile(filepath.Join(m.git.dir, "HEAD")); err != nil || !bytes.HasPrefix(head, []byte("ref: ")) {
 		if err := os.RemoveAll(m.git.dir); err != nil {
 			return fmt.Errorf("remove a broken mirror: %w", err)
 		}
@@ -160,7 +190,7 @@ func (m mirror) open(ctx context.Context) error {
 		}
 		return nil
 	}
-	return clearLocks(m.git.dir)
+	return errors.Join(clearLocks(m.git.dir), clearParts(m.git.packs()))
 }
 
 func clearLocks(dir string) error {
@@ -196,17 +226,28 @@ func (m mirror) bring(ctx context.Context, r Request, side job.SideName) error {
 		return nil
 	}
 	if !isGone(err) {
-		return fmt.Errorf("fetch the %s: %w", r.called(side), err)
+		return m.git.unfetched(side, r.called(side), err)
 	}
 	if side == job.New && r.PR > 0 {
 		if err := m.fromPull(ctx, r, sha); err == nil {
 			return nil
 		} else if !isGone(err) {
-			return fmt.Errorf("fetch the %s: %w", r.called(side), err)
+			return m.git.unfetched(side, r.called(side), err)
 		}
 		return refuse(Gone, side, "", "the %s is gone: neither the commit itself nor refs/pull/%d/head gives it", r.called(side), r.PR)
 	}
 	return refuse(Gone, side, "", "the %s is gone: the repository does not give it", r.called(side))
+}
+
+// unfetched sorts the error of a fetch of something that is not gone.
+func (g git) unfetched(side job.SideName, what string, err error) error {
+	switch {
+	case errors.Is(err, errFetchSize):
+		return g.limits.refuseFetch(side, what)
+	case said(err, "fsck error in packed object"):
+		return refuse(Malformed, side, "", "the %s is refused: %v", what, err)
+	}
+	return fmt.Errorf("fetch the %s: %w", what, err)
 }
 
 // called is what a side's commit is called.
@@ -262,7 +303,7 @@ func (m mirror) fetchDepth(ctx context.Context, depth int, address string, refsp
 	} else {
 		args = append(append(args, "--no-tags", "--depth="+strconv.Itoa(depth), address), refspecs...)
 	}
-	_, err := m.git.run(ctx, args...)
+	err := m.fetchOnce(ctx, args)
 	if !said(err, "error: 301", "error: 302", "error: 303", "error: 307", "error: 308") {
 		return err
 	}
@@ -271,7 +312,20 @@ func (m mirror) fetchDepth(ctx context.Context, depth int, address string, refsp
 		return fmt.Errorf("%w (%w)", err, movedErr)
 	}
 	args[slices.Index(args, address)] = moved
-	_, err = m.git.run(ctx, args...)
+	return m.fetchOnce(ctx, args)
+}
+
+// fetchOnce fetches, and leaves on the disk what a power cut leaves alone.
+func (m mirror) fetchOnce(ctx context.Context, args []string) error {
+	_, err := m.git.run(ctx, args...)
+	if err == nil {
+		return disk.Sync(m.git.dir)
+	}
+	err = errors.Join(err, clearParts(m.git.packs()))
+	if errors.Is(err, errFetchSize) && m.git.fetched.done {
+		// It was all here before it was seen to be too much: the next job is not to find it.
+		err = errors.Join(err, os.RemoveAll(m.git.dir))
+	}
 	return err
 }
 

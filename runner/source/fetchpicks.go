@@ -31,7 +31,7 @@ func (m mirror) bringPicks(ctx context.Context, r Request) error {
 	if isGone(err) && r.PR > 0 {
 		pullErr := m.picksFromPull(ctx, r, missing)
 		if pullErr != nil && !isGone(pullErr) {
-			return fmt.Errorf("fetch the change: %w", pullErr)
+			return m.git.unfetched(job.New, "change", pullErr)
 		}
 		if missing, err = m.unbrought(ctx, want); err == nil && len(missing) > 0 {
 			err = m.fetchPicks(ctx, r, missing)
@@ -41,7 +41,7 @@ func (m mirror) bringPicks(ctx context.Context, r Request) error {
 		return refuse(Gone, job.New, "", "the commit %s of the change is gone: %s", goneOf(err, missing), r.sources())
 	}
 	if err != nil {
-		return fmt.Errorf("fetch the change: %w", err)
+		return m.git.unfetched(job.New, "change", err)
 	}
 	return m.arrived(ctx, r.Change.Picks)
 }

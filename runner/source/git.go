@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
-	"time"
 )
 
 // git runs git on one repository, in one of two ways. A runner's git sees no
@@ -21,6 +21,11 @@ type git struct {
 	cwd string   // where git runs; empty: where we do
 	env []string // added to the environment
 	set []string // added to the configuration
+	// limits bound every command, writes is where the disk is looked at meanwhile
+	// (empty: nowhere), and fetched, where set, counts what fetches bring.
+	limits  Limits
+	writes  string
+	fetched *download
 	// These are used by commands that reach the network.
 	forge       forge
 	user, token string
@@ -36,6 +41,7 @@ type forge struct {
 // a secret: only the subcommand is named, and the output is masked.
 type gitError struct {
 	what   string
+	dir    string // of the repository
 	stdout string // the first of it, which the text leaves out
 	stderr string
 	err    error
@@ -64,10 +70,20 @@ func said(err error, texts ...string) bool {
 	return false
 }
 
-// Bounds of what git's output is kept of.
+// noSpace tells whether the disk of this machine was full, and not the forge's.
+func (e *gitError) noSpace() bool {
+	for line := range strings.Lines(e.stderr) {
+		if !strings.HasPrefix(line, "remote:") && (strings.Contains(line, "No space left on device") || strings.Contains(line, "Disk quota exceeded")) {
+			return true
+		}
+	}
+	return false
+}
+
+// Bounds of what git's output is kept of. Trees are not kept: see walk.
 const (
 	maxStderr = 16 << 10
-	maxStdout = 512 << 20 // a listing of a tree with millions of files
+	maxStdout = 512 << 20 // the difference of two trees
 )
 
 // run runs git with args on the repository and gives its standard output.
@@ -83,30 +99,14 @@ func (g git) line(ctx context.Context, args ...string) (string, error) {
 
 // feed runs git with in as its standard input.
 func (g git) feed(ctx context.Context, in []byte, args ...string) ([]byte, error) {
-	full := append([]string{"--git-dir=" + g.dir}, g.config()...)
-	cmd := exec.CommandContext(ctx, "git", append(full, args...)...)
-	cmd.Env = g.environ()
-	cmd.Dir = g.cwd
-	cmd.Stdin = bytes.NewReader(in)
-	stdout := &bounded{limit: maxStdout}
-	stderr := &bounded{limit: maxStderr}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	ownGroup(cmd)
-	cmd.WaitDelay = 5 * time.Second
-
-	err := g.start(cmd)
-	if err == nil {
-		err = cmd.Wait()
-	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
+	stdout := &bounded{limit: maxStdout, full: fmt.Errorf("printed more than %d bytes", maxStdout)}
+	err := g.stream(ctx, in, stdout, args...)
+	var failed *gitError
+	if errors.As(err, &failed) {
+		failed.stdout = g.mask(string(stdout.Bytes()[:min(stdout.Len(), maxStderr)]))
 	}
 	if err != nil {
-		return nil, &gitError{what: args[0], stdout: g.mask(string(stdout.Bytes()[:min(stdout.Len(), maxStderr)])),
-			stderr: g.mask(strings.TrimSpace(stderr.String())), err: err}
-	}
-	if stdout.cut {
-		return nil, &gitError{what: args[0], err: fmt.Errorf("printed more than %d bytes", maxStdout)}
+		return nil, err
 	}
 	return stdout.Bytes(), nil
 }
@@ -147,6 +147,10 @@ func (g git) mask(s string) string {
 func (g git) config() []string {
 	c := []string{"core.hooksPath=/dev/null", "gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false",
 		"core.fsmonitor=false", "core.quotePath=false"}
+	if g.fetched != nil {
+		// A fetch leaves one pack, and nothing that a power cut would empty.
+		c = append(c, "fetch.unpackLimit=1", "core.fsync=committed,reference", "core.fsyncMethod=fsync")
+	}
 	if !g.own {
 		c = append(c, "protocol.version=2", "protocol.allow=never", "credential.helper=", "core.askPass=",
 			"transfer.fsckObjects=true", "fetch.recurseSubmodules=false", "submodule.recurse=false",
@@ -213,24 +217,30 @@ func (g git) environ() []string {
 	return append(env, g.env...)
 }
 
+// packs is where what is fetched arrives.
+func (g git) packs() string { return filepath.Join(g.dir, "objects", "pack") }
+
 // with gives a copy that has more in its environment.
 func (g git) with(env ...string) git {
 	g.env = append(append([]string(nil), g.env...), env...)
 	return g
 }
 
-// bounded keeps the first limit bytes that are written to it.
+// bounded keeps the first limit bytes that are written to it. What is beyond
+// gives the error full, or is left out where there is none.
 type bounded struct {
 	bytes.Buffer
 	limit int
-	cut   bool
+	full  error
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
 	room := b.limit - b.Len()
 	if room < len(p) {
-		b.cut = true
 		b.Buffer.Write(p[:max(room, 0)])
+		if b.full != nil {
+			return max(room, 0), b.full
+		}
 		return len(p), nil
 	}
 	return b.Buffer.Write(p)

@@ -81,6 +81,16 @@ func (w *writer) pointers(ctx context.Context, src moduleSource, entries []entry
 		return refuse(LFS, w.of.side, found[0].path, "%s has a Git LFS pointer at %s in place of the file, and LFS is not granted (lfs: true in the configuration)%s",
 			w.of.the, names([]string{found[0].path}), more(len(found)-1))
 	}
+	var size int64
+	for _, p := range found {
+		if err := w.tally.bytes(p.size); err != nil {
+			return err
+		}
+		size += p.size
+	}
+	if err := w.pair.limits.fits(dir, 0, size); err != nil {
+		return fmt.Errorf("put the LFS files of %s in place: %w", w.of.the, err)
+	}
 	files, err := src.objects(ctx, w.of, found)
 	if err != nil {
 		return err
@@ -140,12 +150,14 @@ type lfsClient struct {
 	dir        string
 	user       string
 	token      string // of the repository; empty for submodules
+	limits     Limits
+	fetched    *download
 	http       *http.Client
 }
 
 // at gives the client for another repository, without the credential.
 func (c *lfsClient) at(repository string) *lfsClient {
-	return &lfsClient{repository: repository, dir: c.dir, http: c.http}
+	return &lfsClient{repository: repository, dir: c.dir, limits: c.limits, fetched: c.fetched, http: c.http}
 }
 
 const (
@@ -175,6 +187,17 @@ func (c *lfsClient) download(ctx context.Context, of whose, want []pointer) (map
 			return nil, fmt.Errorf("use an LFS object: %w", err)
 		}
 	}
+	var size int64
+	for _, p := range missing {
+		size += p.size // no side can sum up to more than an int64: it has been tallied
+	}
+	if size > c.limits.withDefaults().Fetch-c.fetched.got {
+		return nil, c.limits.refuseFetch(of.side, "LFS part of "+of.the)
+	}
+	if err := c.limits.fits(c.dir, 0, size); err != nil {
+		return nil, fmt.Errorf("fetch the LFS files of %s: %w", of.the, err)
+	}
+	c.fetched.got += size
 	for len(missing) > 0 {
 		n := min(len(missing), maxLFSBatch)
 		if err := c.batch(ctx, of, missing[:n]); err != nil {

@@ -22,6 +22,8 @@ type LocalRequest struct {
 	Head string
 	// BaseExact compares with Base itself, not with its merge base with Head.
 	BaseExact bool
+	// Limits bound what is written of the two.
+	Limits Limits
 	// Scratch is where temporary files go; empty: the system's place.
 	Scratch string
 }
@@ -69,6 +71,7 @@ func Local(ctx context.Context, r LocalRequest) (_ *Pair, err error) {
 	if err != nil {
 		return nil, err
 	}
+	g.limits = r.Limits
 	p, err := newPair(ctx, g, r.Scratch)
 	if err != nil {
 		return nil, err

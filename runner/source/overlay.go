@@ -38,6 +38,7 @@ func (p Plan) BaseAlone() bool { return p.old == p.pure }
 // entry is one line of a tree.
 type entry struct {
 	mode, object, path string
+	size               int64 // of a file, in bytes, where a tree was walked
 }
 
 // Plan lays the benchmark files that match the globs over both sides: the base's
@@ -46,15 +47,19 @@ type entry struct {
 // is written and without running anything, so no symbolic link that a pull
 // request brings can lead a benchmark file elsewhere.
 func (p *Pair) Plan(ctx context.Context, globs []string, from job.HarnessFrom) (Plan, error) {
+	return mended(ctx, p, func() (Plan, error) { return p.plan(ctx, globs, from) })
+}
+
+func (p *Pair) plan(ctx context.Context, globs []string, from job.HarnessFrom) (Plan, error) {
 	plan := Plan{old: p.Old.tree, oldAlone: p.Old.tree, new: p.New.tree, pure: p.Old.tree}
 	if len(globs) == 0 {
 		return plan, nil
 	}
-	oldAll, err := p.list(ctx, p.Old.tree)
+	oldAll, err := p.git.list(ctx, p.Old.tree, newTally(p.limits, p.whose(job.Old)))
 	if err != nil {
 		return Plan{}, err
 	}
-	newAll, err := p.list(ctx, p.New.tree)
+	newAll, err := p.git.list(ctx, p.New.tree, newTally(p.limits, p.whose(job.New)))
 	if err != nil {
 		return Plan{}, err
 	}
@@ -95,13 +100,20 @@ func (p *Pair) Plan(ctx context.Context, globs []string, from job.HarnessFrom) (
 	return plan, nil
 }
 
-// list gives the files of a tree, sorted by path as git sorts them.
-func (p *Pair) list(ctx context.Context, tree string) ([]entry, error) {
-	out, err := p.git.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+// list gives the files of a tree, sorted by path as git sorts them, as far as
+// they are within the tally's limits.
+func (g git) list(ctx context.Context, tree string, t *tally) ([]entry, error) {
+	var all []entry
+	err := g.walk(ctx, tree, true, func(e entry) error {
+		if e.mode != "040000" {
+			all = append(all, e)
+		}
+		return t.add(e)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("list the files of %s: %w", tree, err)
+		return nil, fmt.Errorf("list the files of %s: %w", t.of.the, err)
 	}
-	return parseEntries(out)
+	return all, nil
 }
 
 // parseEntries reads what ls-tree -z prints: "mode type object\tpath\0".

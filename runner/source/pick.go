@@ -40,9 +40,18 @@ import (
 // The patch id is that of
 //
 //	git diff --full-index TIP PICKED | git patch-id --stable
+//
+// Trees that are beyond the limits are refused before git compares them.
 func (p *Pair) Pick(ctx context.Context, c job.Change) (job.Picked, error) {
+	return mended(ctx, p, func() (job.Picked, error) { return p.pick(ctx, c) })
+}
+
+func (p *Pair) pick(ctx context.Context, c job.Change) (job.Picked, error) {
 	p.New, p.picked = Commit{}, false
 	if err := p.ready(ctx, c); err != nil {
+		return job.Picked{}, err
+	}
+	if err := p.pickable(ctx, c.Picks); err != nil {
 		return job.Picked{}, err
 	}
 	at, err := p.openPicking(ctx)
@@ -106,7 +115,7 @@ const (
 // openPicking makes the repository at the pair's old side.
 func (p *Pair) openPicking(ctx context.Context) (*picking, error) {
 	at := &picking{tree: filepath.Join(p.scratch, pickTree)}
-	at.git = git{dir: filepath.Join(p.scratch, pickGit), cwd: at.tree, env: p.git.env}
+	at.git = git{dir: filepath.Join(p.scratch, pickGit), cwd: at.tree, env: p.git.env, limits: p.limits, writes: p.scratch}
 	at.set = []string{"core.sparseCheckout=true", "core.sparseCheckoutCone=false", "core.logAllRefUpdates=false", "core.quotePath=true",
 		"commit.gpgSign=false", "rerere.enabled=false", "merge.renames=true", "i18n.commitEncoding=UTF-8"}
 	if err := at.close(false); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,6 +103,31 @@ func (p *Pair) ready(ctx context.Context, c job.Change) error {
 	return nil
 }
 
+// pickable walks through every tree that a pick compares.
+func (p *Pair) pickable(ctx context.Context, picks []job.Pick) error {
+	walk := func(side job.SideName, tree string) error {
+		of := newTally(p.limits, p.whose(side))
+		if err := p.git.walk(ctx, tree, false, of.add); err != nil {
+			return fmt.Errorf("look at the files of %s: %w", tree, err)
+		}
+		return nil
+	}
+	if err := walk(job.Old, p.Old.tree); err != nil {
+		return err
+	}
+	compared, err := p.git.compared(ctx, picks)
+	if err != nil {
+		return err
+	}
+	slices.Sort(compared)
+	for _, commit := range slices.Compact(compared) {
+		if err := walk(job.New, commit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func checkPicks(picks []job.Pick) error {
 	if len(picks) == 0 || len(picks) > job.MaxPicks {
 		return refuse(BadRequest, job.New, "", "want a change of 1 to %d commits, got %d", job.MaxPicks, len(picks))
@@ -120,9 +146,17 @@ func checkPicks(picks []job.Pick) error {
 }
 
 // lacking gives the commits without which the picks cannot be picked and that
-// are not there with their files: the commits themselves, and those that they
-// are a change of.
+// are not there with their files.
 func (g git) lacking(ctx context.Context, picks []job.Pick) ([]string, error) {
+	need, err := g.compared(ctx, picks)
+	if err != nil {
+		return nil, err
+	}
+	return g.absent(ctx, need)
+}
+
+// compared gives the commits of picks, and those that they are a change of.
+func (g git) compared(ctx context.Context, picks []job.Pick) ([]string, error) {
 	var all []string
 	for _, pick := range picks {
 		all = append(all, pick.SHA)
@@ -144,7 +178,7 @@ func (g git) lacking(ctx context.Context, picks []job.Pick) ([]string, error) {
 			need = append(need, before[0])
 		}
 	}
-	return g.absent(ctx, need)
+	return need, nil
 }
 
 // parents reads the parents of commits as they are written in them, whatever a

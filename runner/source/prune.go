@@ -12,8 +12,8 @@ import (
 )
 
 // Prune keeps the mirrors and the folders of LFS objects in dir within limit bytes
-// by removing those that were used longest ago; a mirror of too many packs, which slows git down, goes as
-// well and is fetched anew when it is needed. It also removes the scratch of
+// by removing those that were used longest ago; a mirror of too many packs or of too many loose files, which
+// slow git down, goes as well and is fetched anew when it is needed. It also removes the scratch of
 // checkouts that did not end well. No git may be at work in dir.
 func Prune(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir)
@@ -42,7 +42,7 @@ func Prune(dir string, limit int64) error {
 			continue
 		}
 		k := kept{path: path}
-		packs := 0
+		packs, loose := 0, 0
 		err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
@@ -55,15 +55,18 @@ func Prune(dir string, limit int64) error {
 			if info.ModTime().After(k.used) {
 				k.used = info.ModTime()
 			}
-			if strings.HasSuffix(p, ".pack") {
+			switch of := filepath.Base(filepath.Dir(p)); {
+			case strings.HasSuffix(p, ".pack"):
 				packs++
+			case len(of) == 2 || of == "prbench": // an object by itself, or a ref of ours
+				loose++
 			}
 			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("measure a mirror: %w", err)
 		}
-		if packs > maxPacks {
+		if packs > maxPacks || loose > maxLoose {
 			if err := os.RemoveAll(path); err != nil {
 				return fmt.Errorf("remove a mirror: %w", err)
 			}
@@ -85,4 +88,10 @@ func Prune(dir string, limit int64) error {
 	return nil
 }
 
-const maxPacks = 500
+// The most packs of a mirror, and the most objects and refs that lie in it each
+// in a file of its own. A fetch leaves one pack; objects by themselves are of
+// mirrors that an older version has made.
+const (
+	maxPacks = 500
+	maxLoose = 5000
+)

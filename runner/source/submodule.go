@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path"
@@ -44,6 +45,9 @@ func (w *writer) submodules(ctx context.Context, g git, src moduleSource, tree s
 		}
 		if declared == nil {
 			var err error
+			if err := w.modulesFile(entries); err != nil {
+				return err
+			}
 			if declared, err = readModules(ctx, g, tree); err != nil {
 				return err
 			}
@@ -74,6 +78,18 @@ func (w *writer) submodules(ctx context.Context, g git, src moduleSource, tree s
 		index := filepath.Join(w.pair.scratch, fmt.Sprintf("index-module-%d", w.modules))
 		if err := w.tree(ctx, sub, below, m.sha, at, shown, index, depth+1); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// maxModulesFile is far beyond what so many submodules need.
+const maxModulesFile = 1 << 20
+
+func (w *writer) modulesFile(entries []entry) error {
+	for _, e := range entries {
+		if e.path == ".gitmodules" && e.size > maxModulesFile {
+			return refuse(Submodule, w.of.side, e.path, ".gitmodules of %s has more than %d bytes", w.of.the, maxModulesFile)
 		}
 	}
 	return nil
@@ -123,7 +139,14 @@ type forgeModules struct {
 	dir   string // of mirrors
 	base  string // the address of the repository that declares the submodules
 	lfs   *lfsClient
+
+	limits  Limits
+	fetched *download
+	log     *slog.Logger
 }
+
+// modulePrefix begins the name of a submodule's mirror.
+const modulePrefix = "module-"
 
 func (f *forgeModules) repository(ctx context.Context, of whose, m module, shown string) (git, moduleSource, error) {
 	address, err := f.address(m.url)
@@ -131,13 +154,14 @@ func (f *forgeModules) repository(ctx context.Context, of whose, m module, shown
 		return git{}, nil, refuse(Submodule, of.side, shown, "the submodule %s of %s: %v", names([]string{shown}), of.the, err)
 	}
 	sum := sha256.Sum256([]byte(address))
-	mir := mirror{git: git{dir: filepath.Join(f.dir, "module-"+hex.EncodeToString(sum[:12])+".git"), forge: f.forge}}
+	mir := mirror{git: git{dir: filepath.Join(f.dir, modulePrefix+hex.EncodeToString(sum[:12])+".git"), forge: f.forge,
+		limits: f.limits, writes: f.dir, fetched: f.fetched}}
 	if err := mir.open(ctx); err != nil {
 		return git{}, nil, err
 	}
 	ref := "refs/prbench/" + m.sha
 	if !mir.has(ctx, ref, m.sha) {
-		err := mir.fetch(ctx, address, "+"+m.sha+":"+ref)
+		err := mir.mended(ctx, f.log, func() error { return mir.fetch(ctx, address, "+"+m.sha+":"+ref) })
 		switch {
 		case isGone(err):
 			return git{}, nil, refuse(Submodule, of.side, shown, "the submodule %s of %s: its repository does not give the commit %s",
@@ -146,14 +170,12 @@ func (f *forgeModules) repository(ctx context.Context, of whose, m module, shown
 			return git{}, nil, refuse(Submodule, of.side, shown, "the submodule %s of %s: its repository %s is missing or not public",
 				names([]string{shown}), of.the, address)
 		case err != nil:
-			return git{}, nil, fmt.Errorf("fetch the submodule %s: %w", shown, err)
+			return git{}, nil, mir.git.unfetched(of.side, fmt.Sprintf("submodule %s of %s", names([]string{shown}), of.the), err)
 		}
 	}
-	g := mir.git
-	g.forge = forge{}
 	below := *f
 	below.base, below.lfs = address, f.lfs.at(address)
-	return g, &below, nil
+	return mir.git.offline(), &below, nil
 }
 
 var scpLike = regexp.MustCompile(`^(?:[A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):([^/].*|/[^/].*)$`)
