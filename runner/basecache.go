@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/disk"
 )
 
 // baseCache keeps built bases of earlier jobs, with the caches that their builds
@@ -53,12 +54,26 @@ func (b baseCache) entry(k cacheKey) (string, error) {
 
 func (b baseCache) prefix(k cacheKey) string { return strconv.FormatInt(k.Repository, 10) + "-" }
 
-// The parts of an entry.
+// The parts of an entry. Its size is written last, when all the rest is on the
+// disk: an entry without one was not whole before a power cut.
 const (
 	cachedTree  = "tree"
 	cachedCache = "cache"
 	cachedSize  = "size"
 )
+
+// entrySize gives what an entry takes, in bytes. It tells of entries that are not
+// whole by an error.
+func entrySize(at string) (int64, error) {
+	size, err := strconv.ParseInt(strings.TrimSpace(hostFile(os.DirFS(at), cachedSize)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the size of a cached build: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(at, cachedTree)); err != nil {
+		return 0, fmt.Errorf("look for a cached build: %w", err)
+	}
+	return size, nil
+}
 
 // take moves an entry to the job's own folders, and tells whether there was one.
 func (b baseCache) take(k cacheKey, tree, cache string) (bool, error) {
@@ -66,7 +81,7 @@ func (b baseCache) take(k cacheKey, tree, cache string) (bool, error) {
 	if err != nil || b.limit <= 0 {
 		return false, err
 	}
-	if _, err := os.Stat(filepath.Join(at, cachedTree)); err != nil {
+	if _, err := entrySize(at); err != nil {
 		return false, nil
 	}
 	err = errors.Join(os.Rename(filepath.Join(at, cachedTree), tree), os.Rename(filepath.Join(at, cachedCache), cache), removeTree(at))
@@ -87,8 +102,12 @@ func (b baseCache) latest(k cacheKey) string {
 	found := ""
 	for _, e := range entries {
 		info, err := e.Info()
-		if err == nil && strings.HasPrefix(e.Name(), b.prefix(k)) && info.ModTime().After(newest) {
-			newest, found = info.ModTime(), filepath.Join(b.dir, e.Name(), cachedCache)
+		if err != nil || !strings.HasPrefix(e.Name(), b.prefix(k)) || !info.ModTime().After(newest) {
+			continue
+		}
+		at := filepath.Join(b.dir, e.Name())
+		if _, err := entrySize(at); err == nil {
+			newest, found = info.ModTime(), filepath.Join(at, cachedCache)
 		}
 	}
 	return found
@@ -118,10 +137,13 @@ func (b baseCache) put(k cacheKey, tree, cache string) error {
 	if err := removeTree(at); err != nil {
 		return err
 	}
-	// The tree comes last: an entry without one is none.
-	err = errors.Join(os.Mkdir(at, 0o700),
-		os.WriteFile(filepath.Join(at, cachedSize), []byte(strconv.FormatInt(size, 10)), 0o600),
-		os.Rename(cache, filepath.Join(at, cachedCache)), os.Rename(tree, filepath.Join(at, cachedTree)))
+	err = errors.Join(os.Mkdir(at, 0o700), os.Rename(cache, filepath.Join(at, cachedCache)), os.Rename(tree, filepath.Join(at, cachedTree)))
+	if err == nil {
+		err = disk.Sync(at)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(at, cachedSize), []byte(strconv.FormatInt(size, 10)), 0o600)
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("keep a build: %w", err), removeTree(at))
 	}
@@ -148,8 +170,8 @@ func (b baseCache) shrink(limit int64) error {
 		if err != nil {
 			return fmt.Errorf("read the cache of builds: %w", err)
 		}
-		size, err := strconv.ParseInt(strings.TrimSpace(hostFile(os.DirFS(path), cachedSize)), 10, 64)
-		if _, treeErr := os.Stat(filepath.Join(path, cachedTree)); err != nil || treeErr != nil {
+		size, err := entrySize(path)
+		if err != nil {
 			size = limit + 1 // broken: the first to go
 			info = nil
 		}

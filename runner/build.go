@@ -10,6 +10,7 @@ import (
 
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/disk"
 	"github.com/prbench/prbench/runner/sandbox"
 	"github.com/prbench/prbench/runner/source"
 )
@@ -104,7 +105,11 @@ func (e *execution) seed(ctx context.Context, side job.SideName) {
 	if _, err := os.Stat(from); from == "" || err != nil {
 		return
 	}
-	if err := copyTree(ctx, from, e.cache(side)); err != nil {
+	err := copyTree(ctx, from, e.cache(side))
+	if err == nil {
+		err = os.Chmod(e.cache(side), 0o755) // whatever the build before has made of its own
+	}
+	if err != nil {
 		e.log.Warn("a build begins without a cache", "side", side, "error", err)
 		if err := removeTree(e.cache(side)); err != nil {
 			e.log.Warn("a build begins with half a cache", "side", side, "error", err)
@@ -165,10 +170,10 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 	case err != nil:
 		return fault(err)
 	case o.OK():
-		return nil
+		return e.enterable(side)
 	case o.LimitHit == sandbox.LimitDisk, o.LimitHit == "" && e.box.DiskLow(cmd.Tree):
 		// A build that fills a small disk has failed before the limit is looked at.
-		return fault(errDiskLow)
+		return fault(disk.ErrLow)
 	}
 	return &job.Outcome{
 		Kind: job.BuildFailed, Side: side,
@@ -177,17 +182,35 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 	}
 }
 
-// errDiskLow is why a job is tried again on a disk with more room.
-var errDiskLow = errors.New("the disk of this machine is nearly full")
+// enterable tells whether what a build left can be worked in: where it has
+// locked the folder of its side no sandbox would start there, which is nothing
+// that this machine did.
+func (e *execution) enterable(side job.SideName) *job.Outcome {
+	const enter = 0o500 // by its owner, who runs there
+	info, err := os.Stat(e.tree(side))
+	switch {
+	case err != nil:
+		return &job.Outcome{Kind: job.Fault, Side: side, Text: fmt.Sprintf("look at what was built of %s: %v", side.The(e.line), err)}
+	case info.Mode()&enter != enter:
+		return &job.Outcome{Kind: job.BuildFailed, Side: side,
+			Text: fmt.Sprintf("%s did not build: its build took from itself the right to enter its folder (mode %04o)", side.WordOn(e.line), info.Mode().Perm())}
+	}
+	return nil
+}
 
 // diskLow says so of a fault that a full disk explains, whatever failed there.
+// What found it full may have given back what it took.
 func (e *execution) diskLow(o job.Outcome) (job.Outcome, bool) {
-	if o.Kind != job.Fault || !e.box.DiskLow(filepath.Dir(e.dir)) {
+	if o.Kind != job.Fault {
 		return o, false
 	}
-	if !strings.Contains(o.Text, errDiskLow.Error()) {
-		o.Text = fmt.Sprintf("%v; what failed there: %s", errDiskLow, o.Text)
+	if strings.Contains(o.Text, disk.ErrLow.Error()) {
+		return o, true
 	}
+	if !e.box.DiskLow(filepath.Dir(e.dir)) {
+		return o, false
+	}
+	o.Text = fmt.Sprintf("%v; what failed there: %s", disk.ErrLow, o.Text)
 	return o, true
 }
 

@@ -18,9 +18,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/disk"
 	"github.com/prbench/prbench/runner/fitness"
 	"github.com/prbench/prbench/runner/measure"
 	"github.com/prbench/prbench/runner/proxy"
@@ -160,6 +162,9 @@ func sourceOutcome(err error) job.Outcome {
 	if errors.As(err, &refused) {
 		return job.Outcome{Kind: job.CheckoutFailed, Side: refused.Side, Text: refused.Text}
 	}
+	if errors.Is(err, syscall.ENOSPC) && !errors.Is(err, disk.ErrLow) {
+		err = fmt.Errorf("%w: %w", disk.ErrLow, err)
+	}
 	return job.Outcome{Kind: job.Fault, Text: err.Error()}
 }
 
@@ -169,6 +174,10 @@ func removeTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
 		return nil
+	}
+	if info, statErr := os.Lstat(dir); statErr == nil && info.IsDir() {
+		statErr = os.Chmod(dir, 0o700) // where that fails the next step says so
+		err = errors.Join(err, statErr)
 	}
 	root, openErr := os.OpenRoot(dir)
 	if openErr != nil {
