@@ -3,6 +3,7 @@ package publish
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
@@ -66,7 +67,7 @@ func TestAPrintedTableIsExplainedInOneReplyWithoutARunner(t *testing.T) {
 	if all := w.answers(); len(all) != 1 || !strings.Contains(all[0], "### 1 improvement,") {
 		t.Errorf("answers %q", all)
 	}
-	if l, err := w.runner.Claim(t.Context(), queue.ClaimRequest{}); err != nil || l != nil {
+	if l, err := w.runner.Claim(t.Context(), queue.ClaimRequest{Wait: 100 * time.Millisecond}); err != nil || l != nil {
 		t.Errorf("a runner was handed %+v, %v", l, err)
 	}
 }

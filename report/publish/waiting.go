@@ -3,10 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
@@ -23,7 +20,7 @@ type waiting struct {
 	mu       sync.Mutex
 	line     *queue.Line
 	told     map[job.ID]string
-	prices   map[job.ID]time.Duration
+	prices   map[job.ID]price
 	pools    map[string]bool // that were ever waited for
 	caughtUp bool
 }
@@ -31,7 +28,7 @@ type waiting struct {
 func (w *waiting) reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.line, w.told, w.prices, w.pools, w.caughtUp = queue.NewLine(), map[job.ID]string{}, map[job.ID]time.Duration{}, map[string]bool{}, false
+	w.line, w.told, w.prices, w.pools, w.caughtUp = queue.NewLine(), map[job.ID]string{}, map[job.ID]price{}, map[string]bool{}, false
 }
 
 // put takes a change in and gives the jobs whose place it may have changed.
@@ -107,65 +104,10 @@ func (p *Publisher) waitingText(ctx context.Context, j job.Job, place string) st
 		s += " " + place
 	}
 	// The price is a service: a report does not wait for it.
-	if price, err := p.price(ctx, j); err != nil {
-		p.Log.With(j.About()...).Warn("no price", "err", err)
-	} else if price > 0 && j.Spec.Runs == job.Adaptive {
-		s += fmt.Sprintf(" It takes about %s to resolve %s at this pool's noise, as the last such comparisons did.", roundTime(price), report.ExactPercent(j.Spec.Margin))
-	} else if price > 0 {
-		s += " Such a comparison took about " + roundTime(price) + " before."
-	}
-	return s
-}
-
-// pricedBy is how many earlier jobs a price is taken from, the newest ones.
-const pricedBy = 5
-
-// price is how long this repository's last jobs like this one took from their
-// start to their end, in the middle; 0 where there was none. It is asked for once
-// for a waiting job.
-func (p *Publisher) price(ctx context.Context, j job.Job) (time.Duration, error) {
-	p.line.mu.Lock()
-	known, ok := p.line.prices[j.ID]
-	p.line.mu.Unlock()
-	if ok {
-		return known, nil
-	}
-	price, err := p.findPrice(ctx, j)
-	if err == nil {
-		p.line.mu.Lock()
-		defer p.line.mu.Unlock()
-		p.line.prices[j.ID] = price
-	}
-	return price, err
-}
-
-func (p *Publisher) findPrice(ctx context.Context, j job.Job) (time.Duration, error) {
-	all, err := p.Store.List(ctx, j.Repository.ID, 0)
+	cost, err := p.price(ctx, j)
 	if err != nil {
-		return 0, fmt.Errorf("read the repository's jobs: %w", err)
+		p.Log.With(j.About()...).Warn("no price", "err", err)
+		return s
 	}
-	var took []time.Duration
-	for _, k := range slices.Backward(all) {
-		if len(took) < pricedBy && k.Outcome != nil && k.Outcome.Kind == job.Measured && k.Finished.After(k.Started) && recipe(k) == recipe(j) {
-			took = append(took, k.Finished.Sub(k.Started))
-		}
-	}
-	if len(took) == 0 {
-		return 0, nil
-	}
-	slices.Sort(took)
-	return took[len(took)/2], nil
-}
-
-// recipe is the same for jobs that take about the same time: the same cases, as
-// often, or until the same is resolved, on the same machines.
-func recipe(j job.Job) string {
-	parts := []string{j.Spec.Pool, j.Spec.Filter, j.Spec.Runs.String(), fmt.Sprint(j.Spec.Looks), fmt.Sprint(j.Spec.Margin), j.Spec.Adhoc}
-	if j.Backport != nil {
-		parts = append(parts, "backport")
-	}
-	for _, s := range j.Spec.Suites {
-		parts = append(parts, s.Name)
-	}
-	return strings.Join(append(parts, j.Spec.Set...), "\x00")
+	return s + " " + cost.words(j.Spec)
 }
