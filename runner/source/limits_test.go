@@ -218,3 +218,23 @@ func TestAGitThatTakesTooLongIsEndedAndSaysWhichLimitThatWas(t *testing.T) {
 		t.Errorf("plan: %v", err)
 	}
 }
+
+func TestAHeadThatNoGitShouldHaveMadeIsRefusedForGood(t *testing.T) {
+	s := newServer(t, "")
+	r := newRepo(t, filepath.Join(s.root, "up"))
+	base := r.commit("base", map[string]string{"a.txt": "a"})
+	tree, err := hex.DecodeString(r.git("rev-parse", "HEAD^{tree}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := filepath.Join(t.TempDir(), "tree")
+	if err := os.WriteFile(raw, append([]byte("40000 .git\x00"), tree...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	head := r.git("commit-tree", "-p", base, "-m", "evil", r.git("hash-object", "--literally", "-w", "-t", "tree", raw))
+	_, err = source.Fetch(t.Context(), s.request(t, "up", base, head))
+	var refused *source.Refused
+	if !errors.As(err, &refused) || refused.Kind != source.Malformed || refused.Side != job.New {
+		t.Errorf("got %v", err)
+	}
+}

@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -164,26 +163,23 @@ type treeReader struct {
 const maxRecord = maxPath + 256
 
 func (r *treeReader) Write(p []byte) (int, error) {
-	for rest := p; ; {
-		end := bytes.IndexByte(rest, 0)
-		if end < 0 {
-			r.rest = append(r.rest, rest[:min(len(rest), maxRecord)]...)
-			if len(r.rest) <= maxRecord {
-				return len(p), nil
-			}
-			end = len(rest) // too long in any case; visit says so
-		} else {
-			r.rest = append(r.rest, rest[:end]...)
+	for rest := p; len(rest) > 0; {
+		part, after, whole := bytes.Cut(rest, []byte{0})
+		r.rest = append(r.rest, part[:min(len(part), maxRecord+1)]...)
+		rest = after
+		long := len(r.rest) > maxRecord
+		if !whole && !long {
+			break
 		}
 		if err := r.record(string(r.rest)); err != nil {
 			return 0, err
 		}
-		r.rest = r.rest[:0]
-		if end == len(rest) {
-			return 0, errors.New("list a tree: git printed a record that does not end")
+		if long {
+			return 0, fmt.Errorf("list a tree: git printed a record of more than %d bytes", maxRecord)
 		}
-		rest = rest[end+1:]
+		r.rest = r.rest[:0]
 	}
+	return len(p), nil
 }
 
 func (r *treeReader) record(rec string) error {
@@ -193,7 +189,7 @@ func (r *treeReader) record(rec string) error {
 		f = append(f, "-")
 	}
 	if !ok || len(f) != 4 {
-		return fmt.Errorf("list a tree: git printed %q", rec)
+		return fmt.Errorf("list a tree: git printed %.200q", rec)
 	}
 	return r.visit(entry{mode: f[0], object: f[2], path: path}, f[3])
 }
