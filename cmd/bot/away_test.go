@@ -33,11 +33,7 @@ func (w *world) kept(name string) int {
 // when all has been measured. A second machine stands idle all the while.
 func TestARunnerMeasuresOnWhileServeIsAwayAndDeliversAfterwards(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldSpec{base: slow("base"), head: slow("head")})
-	serve := w.serve()
-	first := w.runner("box-1")
-	w.label()
-	w.measuring()
+	w, serve, first := inMidRun(t)
 	w.enroll("box-2")
 	second := start(t, w.dir, "runner", "--config", "box-2.yaml", "--name", "box-2", "--loopback-forge", "--beat", "200ms",
 		"--host-lock", filepath.Join(w.dir, "another-host.lock"))
@@ -61,11 +57,7 @@ func TestARunnerMeasuresOnWhileServeIsAwayAndDeliversAfterwards(t *testing.T) {
 // A reboot is the end of every process, with what was on the disk kept.
 func TestAfterARebootTheJobIsDoneInItsNextTry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldSpec{base: slow("base"), head: slow("head")})
-	serve := w.serve()
-	runner := w.runner("box-1")
-	w.label()
-	w.measuring()
+	w, serve, runner := inMidRun(t)
 	serve.kill()
 	runner.kill()
 	w.nothingRunsBelow("work-box-1")

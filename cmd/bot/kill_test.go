@@ -58,13 +58,20 @@ func TestServeKilledAfterTheAnswerAndBeforeTheJobLosesNothing(t *testing.T) {
 	}
 }
 
-func TestServeKilledInMidRunIsFoundAgainByItsRunner(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, worldSpec{base: slow("base"), head: slow("head")})
-	serve := w.serve()
-	runner := w.runner("box-1")
+// inMidRun gives a world in which the first job is being measured. The flags are
+// serve's.
+func inMidRun(t *testing.T, flags ...string) (w *world, serve, runner *process) {
+	t.Helper()
+	w = newWorld(t, worldSpec{base: slow("base"), head: slow("head"), flags: flags})
+	serve, runner = w.serve(), w.runner("box-1")
 	w.label()
 	w.measuring()
+	return w, serve, runner
+}
+
+func TestServeKilledInMidRunIsFoundAgainByItsRunner(t *testing.T) {
+	t.Parallel()
+	w, serve, runner := inMidRun(t)
 	serve.kill()
 	w.serve()
 	comment, _ := w.oneReport()
@@ -78,11 +85,7 @@ func TestServeKilledInMidRunIsFoundAgainByItsRunner(t *testing.T) {
 
 func TestARunnerKilledInMidRunIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldSpec{base: slow("base"), head: slow("head"), flags: []string{"--lease", "5s"}})
-	serve := w.serve()
-	first := w.runner("box-1")
-	w.label()
-	w.measuring()
+	w, serve, first := inMidRun(t, "--lease", "5s")
 	first.kill()
 	w.nothingRunsBelow("work-box-1")
 	w.runner("box-2")
@@ -99,11 +102,7 @@ func TestARunnerKilledInMidRunIsFollowedByAnother(t *testing.T) {
 // minutes need not run out.
 func TestAKilledRunnerThatComesBackDoesTheNextTryAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldSpec{base: slow("base"), head: slow("head")})
-	serve := w.serve()
-	first := w.runner("box-1")
-	w.label()
-	w.measuring()
+	w, serve, first := inMidRun(t)
 	first.kill()
 	second := w.startRunner("box-1")
 	comment, _ := w.oneReport()

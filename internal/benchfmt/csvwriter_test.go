@@ -2,6 +2,7 @@ package benchfmt
 
 import (
 	"bytes"
+	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -12,10 +13,12 @@ import (
 	"github.com/prbench/prbench/internal/job"
 )
 
-func write(t testing.TB, recs []Record) string {
+func write(t testing.TB, recs []Record) string { return writeWith(t, NewWriter, recs) }
+
+func writeWith(t testing.TB, writer func(io.Writer) *Writer, recs []Record) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := NewWriter(&b)
+	w := writer(&b)
 	for i := range recs {
 		if err := w.Write(&recs[i]); err != nil {
 			t.Fatal(err)

@@ -62,24 +62,24 @@ func hostileRecords() []Record {
 	return recs
 }
 
-func writeGuarded(t *testing.T, recs []Record) string {
+// readsBack fails unless the text gives the very records.
+func readsBack(t *testing.T, text string, recs []Record) {
 	t.Helper()
-	var b strings.Builder
-	w := NewGuardedWriter(&b)
-	for i := range recs {
-		if err := w.Write(&recs[i]); err != nil {
-			t.Fatal(err)
-		}
+	got, rd := readAll(t, strings.NewReader(text), nodeCSV)
+	if rd.Err() != nil || rd.Problems().Count != 0 {
+		t.Fatal(rd.Err(), rd.Problems().Quoted())
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
+	for i := range got {
+		got[i].Series = 0
 	}
-	return b.String()
+	if d := cmp.Diff(recs, got); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestAGuardedFileHasNoFormulaAndGivesTheExactNames(t *testing.T) {
 	recs := hostileRecords()
-	text := writeGuarded(t, recs)
+	text := writeWith(t, NewGuardedWriter, recs)
 	// Both ways in which spreadsheet programs cut the lines.
 	for _, comma := range []rune{',', ';'} {
 		r := csv.NewReader(strings.NewReader(text))
@@ -97,16 +97,7 @@ func TestAGuardedFileHasNoFormulaAndGivesTheExactNames(t *testing.T) {
 			}
 		}
 	}
-	got, rd := readAll(t, strings.NewReader(text), nodeCSV)
-	if rd.Err() != nil || rd.Problems().Count != 0 {
-		t.Fatal(rd.Err(), rd.Problems().Quoted())
-	}
-	for i := range got {
-		got[i].Series = 0
-	}
-	if d := cmp.Diff(recs, got); d != "" {
-		t.Error(d)
-	}
+	readsBack(t, text, recs)
 }
 
 // Also an apostrophe of one's own before a formula is one's own there.
@@ -116,16 +107,7 @@ func TestAFileThatIsNotGuardedHasTheExactNamesAsTheyAre(t *testing.T) {
 	if !strings.Contains(text, `"=cmd|'/C calc'!A0"`) || strings.Contains(text, "guarded") {
 		t.Errorf("the names are not as they are:\n%s", text)
 	}
-	got, rd := readAll(t, strings.NewReader(text), nodeCSV)
-	if rd.Err() != nil {
-		t.Fatal(rd.Err())
-	}
-	for i := range got {
-		got[i].Series = 0
-	}
-	if d := cmp.Diff(recs, got); d != "" {
-		t.Error(d)
-	}
+	readsBack(t, text, recs)
 }
 
 // Of a guarded file R has the apostrophes, and the numbers all the same.
@@ -134,7 +116,7 @@ func TestCompareRReadsTheExactNamesWhereNothingIsGuarded(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		name func(string) string
-	}{{write(t, recs), func(s string) string { return s }}, {writeGuarded(t, recs), guardFormulas}} {
+	}{{write(t, recs), func(s string) string { return s }}, {writeWith(t, NewGuardedWriter, recs), guardFormulas}} {
 		cmd := exec.Command("Rscript", "--vanilla", "testdata/names.R")
 		cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 		cmd.Stdin = strings.NewReader(c.text)
