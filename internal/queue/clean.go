@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -10,7 +12,8 @@ import (
 
 // What a runner says about a job goes into the job's record, which is rewritten
 // with each beat and must fit a message: texts are cut to these many bytes, and
-// lists to as many entries.
+// lists to as many entries. A runner cuts in the same way before it tells its
+// outcome, which would else be too large to be sent.
 const (
 	maxName  = 256
 	maxText  = 4 << 10
@@ -67,6 +70,37 @@ func cleanOutcome(o job.Outcome) job.Outcome {
 	if o.Picked != nil {
 		o.Picked = cleanPicked(*o.Picked)
 	}
+	// Written out, a byte of a text may become six.
+	for most := maxText; most > 32; most /= 2 {
+		if data, err := json.Marshal(o); err != nil || len(data) <= mostOutcome {
+			break
+		}
+		o = cutOutcome(o, most)
+	}
+	return o
+}
+
+// mostOutcome is the size of an outcome as it is written, with room for the rest of
+// a message and of a job's record.
+const mostOutcome = 512 << 10
+
+// cutOutcome cuts the texts of an outcome to so many bytes, and its log to eight
+// times as many.
+func cutOutcome(o job.Outcome, most int) job.Outcome {
+	cut := func(l []string) []string {
+		l = slices.Clone(l)
+		for i := range l {
+			l[i] = head(l[i], most)
+		}
+		return l
+	}
+	o.Text, o.Log, o.Notes = head(o.Text, most), tail(o.Log, 8*most), cut(o.Notes)
+	o.Host.Unfit, o.Host.Warn = cut(o.Host.Unfit), cut(o.Host.Warn)
+	if o.Picked != nil {
+		p := *o.Picked
+		p.Text, p.Files = head(p.Text, most), cut(p.Files)
+		o.Picked = &p
+	}
 	return o
 }
 
@@ -92,9 +126,16 @@ func cleanPicked(p job.Picked) *job.Picked {
 var hexID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 func cleanList(l []string) []string {
-	l = slices.Clone(l[:min(len(l), maxNotes)])
+	more := 0
+	if len(l) > maxNotes {
+		more = len(l) - maxNotes + 1 // the last place says so
+	}
+	l = slices.Clone(l[:len(l)-more])
 	for i := range l {
 		l[i] = head(l[i], maxText)
+	}
+	if more > 0 {
+		l = append(l, fmt.Sprintf("%d more were left out", more))
 	}
 	return l
 }

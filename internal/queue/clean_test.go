@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -85,4 +86,36 @@ func TestARequestThatPanicsEndsNothingButItself(t *testing.T) {
 	if a := d.answer(t.Context(), key, askBeat, ask); a.Error != nil {
 		t.Errorf("the next request: %+v", a.Error)
 	}
+}
+
+func TestAnOutcomeIsDeliveredHoweverMuchThereIsToSay(t *testing.T) {
+	t.Parallel()
+	q := open(t)
+	serve(t, q, &forge{})
+	c := enroll(t, q, "box", "default")
+	long := strings.Repeat("\x00<", 4<<10) // each byte becomes six
+	for name, o := range map[string]job.Outcome{
+		"ten thousand notes": {Notes: notes(10_000, "the submodule lib was not fetched")},
+		"long ones":          {Notes: notes(100, long), Log: long, Text: long, Host: job.Host{Unfit: notes(100, long), Warn: notes(100, long)}},
+	} {
+		id := create(t, q, wish(1, 1, name)).ID
+		l := claim(t, c)
+		o.Kind, o.Runs = job.Measured, 7
+		if err := c.Done(t.Context(), id, l.Try, o); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		j := get(t, q, id)
+		n := len(j.Outcome.Notes)
+		if want := fmt.Sprintf("%d more were left out", len(o.Notes)-n+1); j.State != job.Publishing || j.Outcome.Runs != 7 || j.Outcome.Notes[n-1] != want {
+			t.Errorf("%s: %s with %d notes, the last %q, want %q", name, j.State, n, j.Outcome.Notes[n-1], want)
+		}
+	}
+}
+
+func notes(n int, text string) []string {
+	l := make([]string, n)
+	for i := range l {
+		l[i] = text
+	}
+	return l
 }

@@ -224,8 +224,10 @@ func (c *RunnerConn) Publish(ctx context.Context, id job.ID, try int, r job.Run)
 }
 
 // Done ends the try. It retries until ctx ends, and may be told again: what was
-// told first stays. ErrStale when the try was lost before; what it did is void.
+// told first stays. Texts and lists that are too long for a message are cut, and
+// say so. ErrStale when the try was lost before; what it did is void.
 func (c *RunnerConn) Done(ctx context.Context, id job.ID, try int, o job.Outcome) error {
+	o = cleanOutcome(o)
 	if _, err := c.insist(ctx, askDone, request{ID: id, Try: try, Outcome: &o}); err != nil {
 		return fmt.Errorf("end job %s: %w", id, err)
 	}
