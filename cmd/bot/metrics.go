@@ -38,7 +38,7 @@ func newMetrics(pools []config.Pool) *metrics {
 		tally: newTally(pools),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.add(m.deliveries, m.events, m.publishes, m.tally, m.tally.wait)
+	m.add(m.deliveries, m.events, m.publishes, m.tally, m.tally.wait, m.tally.faults)
 	// What is counted from 0 shows its first step as one.
 	for _, outcome := range []string{queue.EventHandled, queue.EventRetried, queue.EventGivenUp} {
 		m.events.WithLabelValues("other", outcome)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -130,4 +131,61 @@ func TestJobsAreCountedByTheirPresentState(t *testing.T) {
 	if got := labels(t, m, "prbench_queue_wait_seconds", "pool"); !slices.Equal(got, []string{"default"}) {
 		t.Errorf("waits of pools %q", got)
 	}
+}
+
+func TestFaultsAreCountedByRunnerAndStopsAreNot(t *testing.T) {
+	m := newMetrics([]config.Pool{{Name: "default"}})
+	m.tally.put(queue.Change{CaughtUp: true})
+	j := job.Job{ID: "1.1.1", Spec: job.Spec{Pool: "default"}, Runner: "U", RunnerName: "box"}
+	put := func(change func()) {
+		change()
+		m.tally.put(queue.Change{Job: j})
+	}
+	runs := func() { j.State, j.NotBefore, j.Started = job.Running, time.Time{}, time.Now().Add(-time.Hour) }
+	lost := func(pause bool) func() {
+		return func() {
+			j.State, j.LostTries = job.Queued, append(slices.Clone(j.LostTries), "lost")
+			if pause {
+				j.NotBefore = time.Now()
+			}
+		}
+	}
+	put(runs)
+	if got := metric(t, m, "prbench_running_oldest_seconds"); got < 3600 || got > 7200 {
+		t.Errorf("the job has run for %v s", got)
+	}
+	if got := labels(t, m, "prbench_faults_total", "runner"); !slices.Equal(got, []string{"box"}) {
+		t.Errorf("before its first fault the runners are %q", got)
+	}
+	put(lost(false)) // it was stopped
+	put(runs)
+	put(lost(true))
+	put(runs)
+	put(func() {
+		lost(false)()
+		j.State, j.Outcome = job.Publishing, &job.Outcome{Kind: job.Fault}
+	})
+	put(func() { j.State = job.Failed })
+	if got := metric(t, m, "prbench_faults_total"); got != 2 {
+		t.Errorf("%v faults", got)
+	}
+	if got := metric(t, m, "prbench_running_oldest_seconds"); got != 0 {
+		t.Errorf("none runs, and one has run for %v s", got)
+	}
+}
+
+// metric is the value of the metric's only series.
+func metric(t *testing.T, m *metrics, name string) float64 {
+	t.Helper()
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if s := f.GetMetric(); f.GetName() == name && len(s) == 1 {
+			return s[0].GetCounter().GetValue() + s[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("no single series of %s", name)
+	return 0
 }

@@ -18,6 +18,8 @@ import (
 type tally struct {
 	pools map[string]bool // those that the operators named
 	wait  *prometheus.HistogramVec
+	// faults are the tries that failed by no fault of the code.
+	faults *prometheus.CounterVec
 
 	mu     sync.Mutex
 	jobs   map[job.ID]tallied
@@ -30,6 +32,8 @@ type tallied struct {
 	pool    string
 	runner  string // key, while it runs
 	created time.Time
+	started time.Time
+	lost    int // tries
 	// who asked for it, and where
 	person, repository int64
 }
@@ -38,7 +42,9 @@ func newTally(pools []config.Pool) *tally {
 	t := &tally{pools: map[string]bool{}, jobs: map[job.ID]tallied{}, states: map[job.State]int{},
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "prbench_queue_wait_seconds",
 			Help:    "How long jobs waited for their first runner, by pool.",
-			Buckets: []float64{1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 24 * 3600}}, []string{"pool"})}
+			Buckets: []float64{1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 24 * 3600}}, []string{"pool"}),
+		faults: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "prbench_faults_total",
+			Help: "Tries of jobs that failed for a reason of the machine, the network or the forge, by runner."}, []string{"runner", "pool"})}
 	for _, p := range pools {
 		t.pools[p.Name] = true
 	}
@@ -65,9 +71,10 @@ func (t *tally) put(c queue.Change) {
 		return
 	}
 	j := c.Job
-	now := tallied{state: j.State, pool: t.pool(j.Spec.Pool), created: j.Created, person: j.Wish.SenderID, repository: j.Repository.ID}
+	now := tallied{state: j.State, pool: t.pool(j.Spec.Pool), created: j.Created, person: j.Wish.SenderID, repository: j.Repository.ID, lost: len(j.LostTries)}
 	if j.State == job.Running {
-		now.runner = j.Runner
+		now.runner, now.started = j.Runner, j.Started
+		t.faults.WithLabelValues(j.RunnerName, now.pool) // from 0, so that its first step is seen
 	}
 	was, known := t.jobs[j.ID]
 	if known {
@@ -75,6 +82,10 @@ func (t *tally) put(c queue.Change) {
 	}
 	t.states[now.state]++
 	t.jobs[j.ID] = now
+	failed := !j.NotBefore.IsZero() || j.Outcome != nil && j.Outcome.Kind == job.Fault
+	if t.live && known && now.lost > was.lost && failed {
+		t.faults.WithLabelValues(j.RunnerName, now.pool).Inc()
+	}
 	if t.live && was.state == job.Queued && now.state == job.Running && j.Try == 1 {
 		t.wait.WithLabelValues(now.pool).Observe(max(0, j.Started.Sub(j.Created).Seconds()))
 	}
@@ -120,9 +131,10 @@ func (t *tally) holders() []string {
 }
 
 var (
-	jobsDesc   = prometheus.NewDesc("prbench_jobs", "Jobs by state; done, failed and cancelled ones have ended.", []string{"state"}, nil)
-	depthDesc  = prometheus.NewDesc("prbench_queue_depth", "Jobs that wait for a runner, by pool.", []string{"pool"}, nil)
-	oldestDesc = prometheus.NewDesc("prbench_queue_oldest_seconds", "How long the job that waits longest has waited.", nil, nil)
+	jobsDesc    = prometheus.NewDesc("prbench_jobs", "Jobs by state; done, failed and cancelled ones have ended.", []string{"state"}, nil)
+	depthDesc   = prometheus.NewDesc("prbench_queue_depth", "Jobs that wait for a runner, by pool.", []string{"pool"}, nil)
+	oldestDesc  = prometheus.NewDesc("prbench_queue_oldest_seconds", "How long the job that waits longest has waited.", nil, nil)
+	runningDesc = prometheus.NewDesc("prbench_running_oldest_seconds", "How long the job that runs longest has run.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -130,6 +142,7 @@ func (t *tally) Describe(out chan<- *prometheus.Desc) {
 	out <- jobsDesc
 	out <- depthDesc
 	out <- oldestDesc
+	out <- runningDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -140,11 +153,14 @@ func (t *tally) Collect(out chan<- prometheus.Metric) {
 	for pool := range t.pools {
 		depth[pool] = 0
 	}
-	oldest := 0.0
+	oldest, running := 0.0, 0.0
 	for _, j := range t.jobs {
 		if j.state == job.Queued {
 			depth[j.pool]++
 			oldest = max(oldest, time.Since(j.created).Seconds())
+		}
+		if j.state == job.Running {
+			running = max(running, time.Since(j.started).Seconds())
 		}
 	}
 	for _, s := range jobStates {
@@ -154,4 +170,5 @@ func (t *tally) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(depthDesc, prometheus.GaugeValue, n, pool)
 	}
 	out <- prometheus.MustNewConstMetric(oldestDesc, prometheus.GaugeValue, oldest)
+	out <- prometheus.MustNewConstMetric(runningDesc, prometheus.GaugeValue, running)
 }

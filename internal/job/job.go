@@ -230,6 +230,9 @@ type Job struct {
 	LeaseEnd   time.Time `json:"lease_end,omitzero"`
 	Cancel     *Cancel   `json:"cancel,omitempty"`
 	Progress   Progress  `json:"progress,omitzero"`
+	// NotBefore is, of a job that waits after a try that failed, when the next one
+	// may begin; Runner is whose try that was. Zero: it may begin at once.
+	NotBefore time.Time `json:"not_before,omitzero"`
 	// LostTries says how each lost try ended, for the report of a fault.
 	LostTries []string `json:"lost_tries,omitempty"`
 	// Clash is how the last lost try ended, where that was a taken port.
@@ -329,6 +332,9 @@ const (
 // Outcome is what an execution of a job ended with, as its runner tells it.
 type Outcome struct {
 	Kind OutcomeKind `json:"kind"`
+	// Again says of a Fault that nothing is wrong, the runner was stopped, so that
+	// the next try need not wait.
+	Again bool `json:"again,omitempty"`
 	// Side is the failing side where one side failed.
 	Side SideName `json:"side,omitempty"`
 	// Text is one plain sentence; Log the last lines of what was printed. Both

@@ -38,7 +38,12 @@ func (d *desk) claim(ctx context.Context, who Runner, r request) answer {
 		case ok:
 			return answer{Job: &j, LeaseMS: j.LeaseEnd.Sub(j.Started).Milliseconds()}
 		}
+		var look <-chan time.Time
+		if d.index.pausing(who.Pool, who.Key) {
+			look = time.After(pauseLook)
+		}
 		select {
+		case <-look:
 		case <-wait.C:
 			return answer{}
 		case <-w.gone:
@@ -93,7 +98,7 @@ func (d *desk) claimNow(ctx context.Context, who Runner) (job.Job, bool, error) 
 	limits := d.q.opts.Limits(who.Pool)
 	passed := map[job.ID]bool{}
 	for {
-		j, ok := d.index.next(who.Pool, limits, passed)
+		j, ok := d.index.next(who.Pool, who.Key, limits, passed)
 		if !ok {
 			return job.Job{}, false, nil
 		}

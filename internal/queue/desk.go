@@ -48,7 +48,7 @@ type desk struct {
 }
 
 func newDesk(q *Queue, f Desk) *desk {
-	return &desk{Desk: f, q: q, index: newIndex(leaseClock{elapsed: q.opts.Elapsed, now: q.now, lease: q.opts.Lease}), most: mostSamples, kept: map[lent]quota{}, open: map[string]int{},
+	return &desk{Desk: f, q: q, index: newIndex(leaseClock{elapsed: q.opts.Elapsed, now: q.now, lease: q.opts.Lease, pause: q.opts.longestPause()}), most: mostSamples, kept: map[lent]quota{}, open: map[string]int{},
 		waiting: map[string]*waiter{}, tokens: map[lent][]Token{}}
 }
 
@@ -173,6 +173,7 @@ func (d *desk) answer(ctx context.Context, key, what string, data []byte) (a ans
 		return d.fault(what, r, err)
 	}
 	d.q.heard.Store(key, d.q.now())
+	d.index.heard(who)
 	switch what {
 	case askClaim:
 		return d.claim(ctx, who, r)
@@ -291,7 +292,7 @@ func (d *desk) done(ctx context.Context, who Runner, r request) answer {
 		case j.State != job.Running:
 			return ErrUnchanged // told before; what was told first stays
 		}
-		d.q.endTry(j, o)
+		d.q.endTry(j, o, true)
 		return nil
 	})
 	if err != nil {

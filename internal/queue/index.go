@@ -20,6 +20,7 @@ type index struct {
 	stepped chan struct{}    // closed when applied moves
 	opened  chan struct{}    // closed when a job may have become one to hand out
 	leases  leaseClock
+	present map[string]present // by runner's key
 }
 
 type indexed struct {
@@ -29,10 +30,13 @@ type indexed struct {
 	claimed uint64
 	// ends is when the present lease ends, by the lease clock's elapsed time.
 	ends time.Duration
+	// ripe is when a waiting job may be handed out, by the same time, and pause how
+	// long it waited for that.
+	ripe, pause time.Duration
 }
 
 func newIndex(leases leaseClock) *index {
-	return &index{jobs: map[job.ID]*indexed{}, served: map[int64]uint64{},
+	return &index{jobs: map[job.ID]*indexed{}, served: map[int64]uint64{}, present: map[string]present{},
 		stepped: make(chan struct{}), opened: make(chan struct{}), leases: leases}
 }
 
@@ -80,6 +84,7 @@ func (x *index) put(j job.Job, revision uint64) {
 		return
 	}
 	e := &indexed{job: j, revision: revision}
+	x.paused(e, old)
 	if j.State == job.Running {
 		if was == job.Running && old.job.Try == j.Try {
 			e.claimed = old.claimed
@@ -114,15 +119,16 @@ func (x *index) reached(revision uint64) (bool, <-chan struct{}) {
 
 // next picks the job of the pool to hand out: of the repositories that wait, the
 // one that was served longest ago; of its jobs the oldest one that the limits
-// let run. passed are jobs not to be picked.
-func (x *index) next(pool string, limits Limits, passed map[job.ID]bool) (job.Job, bool) {
+// let run. passed are jobs not to be picked, and neither are those that pause for
+// the runner with this key.
+func (x *index) next(pool, key string, limits Limits, passed map[job.ID]bool) (job.Job, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	persons, repos := x.running(pool, ^uint64(0))
 	var best *indexed
 	for _, e := range x.jobs {
 		j := &e.job
-		if j.State != job.Queued || j.Cancel != nil || j.Held != "" || j.Spec.Pool != pool || passed[j.ID] {
+		if j.State != job.Queued || j.Cancel != nil || j.Held != "" || j.Spec.Pool != pool || passed[j.ID] || !x.isRipe(e, key) {
 			continue
 		}
 		if reaches(persons[j.Wish.SenderID], limits.PerPerson) || reaches(repos[j.Repository.ID], limits.PerRepository) {

@@ -14,11 +14,11 @@ func TestTheIndexPassesOverWhatIsOlder(t *testing.T) {
 	x.apply(j, 5)
 	j.State = job.Queued
 	x.apply(j, 4)
-	if _, ok := x.next("default", Limits{}, nil); ok {
+	if _, ok := x.next("default", "UA", Limits{}, nil); ok {
 		t.Error("an old record came back")
 	}
 	x.apply(j, 6)
-	if got, ok := x.next("default", Limits{}, nil); !ok || got.ID != j.ID {
+	if got, ok := x.next("default", "UA", Limits{}, nil); !ok || got.ID != j.ID {
 		t.Errorf("next: %v, %v", got.ID, ok)
 	}
 	j.State, j.Try = job.Running, 2

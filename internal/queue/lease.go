@@ -21,6 +21,7 @@ type leaseClock struct {
 	elapsed func() time.Duration // never set
 	now     func() time.Time
 	lease   time.Duration
+	pause   time.Duration // the longest after a fault
 	// told is whether changes are seen as they are made. A record from before this
 	// serve began was changed some time ago, and only its own time says when.
 	told bool
@@ -61,6 +62,7 @@ func (q *Queue) handOut(ctx context.Context, id job.ID, r Runner) (job.Job, uint
 		j.Started = q.now()
 		j.LeaseEnd = j.Started.Add(min(firstLease, q.opts.Lease))
 		j.Progress = job.Progress{}
+		j.NotBefore = time.Time{}
 		return nil
 	})
 }
@@ -92,13 +94,14 @@ func (q *Queue) lose(ctx context.Context, id job.ID, why string, lost func(job.J
 		if j.State != job.Running || !lost(*j) {
 			return ErrUnchanged
 		}
-		q.endTry(j, job.Outcome{Kind: job.Fault, Text: why})
+		q.endTry(j, job.Outcome{Kind: job.Fault, Text: why}, false)
 		return nil
 	})
 }
 
-// endTry applies the outcome of the try that runs.
-func (q *Queue) endTry(j *job.Job, o job.Outcome) {
+// endTry applies the outcome of the try that runs. A runner that has told it lives,
+// and would ask for the job again in the next moment, in the same trouble.
+func (q *Queue) endTry(j *job.Job, o job.Outcome, told bool) {
 	j.LeaseEnd = time.Time{}
 	o.Clash = o.Clash.After(j.Clash)
 	j.Clash = o.Clash
@@ -109,6 +112,9 @@ func (q *Queue) endTry(j *job.Job, o job.Outcome) {
 		} else if j.Try < job.MaxTries {
 			j.State = job.Queued
 			j.Progress = job.Progress{}
+			if pause := q.opts.pauseAfter(j.Try); told && !o.Again && pause > 0 {
+				j.NotBefore = q.now().Add(pause)
+			}
 			return
 		}
 	}

@@ -46,7 +46,7 @@ func TestAnExpiredLeaseMakesTheNextTryAtMostThreeTimes(t *testing.T) {
 
 func TestAClashCountsWhereItIsTheSameInEachTry(t *testing.T) {
 	t.Parallel()
-	q := open(t)
+	q := open(t, func(o *Options) { o.Pauses = []time.Duration{} })
 	serve(t, q, &forge{})
 	c := enroll(t, q, "box", "default")
 	head := &job.Clash{Case: "s", Side: job.New, Tries: 99} // what a runner counts is not taken
@@ -144,7 +144,7 @@ func TestALostTryCanDoNothingMore(t *testing.T) {
 }
 
 func TestAFaultMakesAnotherTryUntilThereWereThree(t *testing.T) {
-	q := open(t)
+	q := open(t, func(o *Options) { o.Pauses = []time.Duration{} })
 	serve(t, q, &forge{})
 	id := create(t, q, wish(1, 1, "k")).ID
 	c := enroll(t, q, "box", "default")

@@ -90,6 +90,10 @@ type Place struct {
 	// Free is when a runner of the pool is expected to be free, by what those that
 	// run tell; zero: unknown.
 	Free time.Time
+	// Try is the number of its last try where that failed, and NotBefore when the
+	// next one may begin then.
+	Try       int
+	NotBefore time.Time
 }
 
 // Place tells where a job stands; ok is false for one that does not wait.
@@ -99,6 +103,9 @@ func (l *Line) Place(id job.ID, limits Limits) (p Place, ok bool) {
 	p.Waiting = len(waiting)
 	if p.Ahead = slices.IndexFunc(waiting, func(w job.Job) bool { return w.ID == id }); p.Ahead < 0 {
 		return Place{}, false
+	}
+	if !j.NotBefore.IsZero() {
+		p.Try, p.NotBefore = j.Try, j.NotBefore
 	}
 	person, repository := 0, 0
 	for _, r := range l.jobs {
@@ -132,6 +139,9 @@ func (p Place) String() string {
 		s = "1 job is ahead of it."
 	case p.Ahead > 1:
 		s = fmt.Sprintf("%d jobs are ahead of it.", p.Ahead)
+	}
+	if !p.NotBefore.IsZero() {
+		s = fmt.Sprintf("Try %d of %d failed on the benchmark machine; the next one begins at %s UTC or soon after. ", p.Try, job.MaxTries, p.NotBefore.UTC().Format("15:04:05")) + s
 	}
 	switch {
 	case p.PerPerson > 0:

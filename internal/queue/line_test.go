@@ -33,7 +33,7 @@ func TestTheLineIsTheOrderInWhichJobsAreHandedOut(t *testing.T) {
 		}
 		told := line.Waiting("default")
 		for n := 0; ; n++ {
-			j, ok := x.next("default", Limits{}, nil)
+			j, ok := x.next("default", "UA", Limits{}, nil)
 			if ok != (n < len(told)) {
 				t.Fatalf("seed %d: %d jobs were told of, and the desk disagrees at %d", seed, len(told), n)
 			}

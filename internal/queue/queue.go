@@ -83,6 +83,9 @@ type Options struct {
 	Retention time.Duration
 	// Lease is how long a runner may be silent before its try is lost (default 12 min).
 	Lease time.Duration
+	// Pauses are how long a job waits after its first try that failed, its second,
+	// and so on (default DefaultPauses; empty: not at all).
+	Pauses []time.Duration
 	// LeadLease is how long a dead leader's place is kept (default 15 s).
 	LeadLease time.Duration
 	// EventAge is how old an event whose handling fails may become before it is
@@ -156,6 +159,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Pauses == nil {
+		o.Pauses = DefaultPauses()
 	}
 	if o.Limits == nil {
 		o.Limits = func(string) Limits { return Limits{} }

@@ -138,3 +138,16 @@ func TestThePriceOfAnAdaptiveComparisonIsThatOfResolvingItsMargin(t *testing.T) 
 	w.says(w.ask(adaptive(0.02)).ID, "about 14 min to resolve 2 % at this pool's noise")
 	w.says(w.ask(adaptive(0.005)).ID, "about 90 min to resolve 0.5 % at this pool's noise")
 }
+
+func TestTheCheckRunSaysWhenTheTryAfterAFaultBegins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(w.publisher())
+	j := w.ask(nil)
+	w.claim()
+	at := time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC)
+	if _, err := w.store.Update(t.Context(), j.ID, func(j *job.Job) error { j.State, j.NotBefore = job.Queued, at; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	w.says(j.ID, "Try 1 of 3 failed on the benchmark machine; the next one begins at 12:00:30 UTC or soon after.")
+}

@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	w.pull, err = w.OpenPull(forgetest.PullSpec{Base: w.repo, Head: w.fork, HeadRef: "faster", Author: "contributor", Title: "Go faster"})
 	w.ok(err)
 	w.forge = w.connect(forge.Config{AppID: w.app.ID, PrivateKey: w.app.PrivateKey})
-	w.store, err = queue.Open(t.Context(), queue.Options{Dir: w.dir, Listen: "127.0.0.1:0", LeadLease: time.Second})
+	w.store, err = queue.Open(t.Context(), queue.Options{Dir: w.dir, Listen: "127.0.0.1:0", LeadLease: time.Second, Pauses: []time.Duration{}})
 	w.ok(err)
 	t.Cleanup(w.store.Close)
 	w.runner = queuetest.Runner(t, w.store)
