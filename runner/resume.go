@@ -121,6 +121,11 @@ func (t *try) takeUpFrom(dir string, e *execution) ([]job.Run, error) {
 	if !sameState(s, now) {
 		return nil, errOtherwise
 	}
+	for _, side := range []job.SideName{job.Old, job.New} {
+		if info, err := os.Stat(filepath.Join(dir, string(side))); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("%w: the tree of its %s side is not there", errOtherwise, side)
+		}
+	}
 	runs, err := t.move(dir)
 	if err == nil && len(runs) > 0 {
 		e.notes, e.picked, e.keep = s.Notes, s.Picked, s.Keep

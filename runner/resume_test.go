@@ -133,6 +133,11 @@ func TestAJobIsGoneOnWithOnlyWhereEverythingIsAsItWas(t *testing.T) {
 				w.t.Fatal(err)
 			}
 		},
+		"a tree has gone to the cache of builds": func(w *world, dir string) {
+			if err := os.Rename(filepath.Join(dir, "old"), filepath.Join(w.opts.Work, "elsewhere")); err != nil {
+				w.t.Fatal(err)
+			}
+		},
 		"long ago": func(w *world, dir string) {
 			if err := os.Chtimes(filepath.Join(dir, "state.json"), time.Time{}, time.Now().Add(-3*time.Hour)); err != nil {
 				w.t.Fatal(err)

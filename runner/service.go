@@ -57,6 +57,17 @@ type Options struct {
 	// LookGrace is how long a runner that is told to stop goes on with the look
 	// that it measures for; zero: DefaultLookGrace.
 	LookGrace time.Duration
+	// StopGrace is how long it then waits for serve to take its job back; zero:
+	// DefaultStopGrace.
+	StopGrace time.Duration
+	// FetchPauses are how long a fetch that failed, for want of a token or by the
+	// forge's or the network's fault, waits before it is tried again; nil:
+	// DefaultFetchPauses, empty: it is not.
+	FetchPauses []time.Duration
+	// Rests are how long this runner takes no job after tries in a row that failed:
+	// the first after faultsInARow of them, the next after one more, the last one
+	// from then on; nil: DefaultRests, empty: it does not rest.
+	Rests []time.Duration
 	// Tools are the places of the host that the sandbox exposes; when something in
 	// them changes, bases are built anew.
 	Tools []string
@@ -74,9 +85,9 @@ const DefaultCacheLimit = config.DefaultBases
 // DefaultLookGrace is how long a runner that is told to stop measures on.
 const DefaultLookGrace = time.Minute
 
-// stopGrace is how long a runner that is told to stop then waits for serve to
-// take its job back.
-const stopGrace = 20 * time.Second
+// DefaultStopGrace is how long a runner that is told to stop then waits for serve
+// to take its job back.
+const DefaultStopGrace = 20 * time.Second
 
 // ErrWorkInUse is a work folder that another runner has.
 var ErrWorkInUse = errors.New("another runner has this work folder")
@@ -90,6 +101,8 @@ type service struct {
 	calibrateAfter time.Time
 	told           time.Time // the time of the calibration that serve knows
 	leftOut        string    // why the kept calibration was left out; "": it was not
+	faults         int       // of tries, in a row
+	tired          bool      // the last of them is one too many
 }
 
 // Run takes jobs from serve, one at a time, until ctx ends; then it finishes the
@@ -146,6 +159,15 @@ func newService(o Options) (*service, error) {
 	if o.LookGrace <= 0 {
 		o.LookGrace = DefaultLookGrace
 	}
+	if o.StopGrace <= 0 {
+		o.StopGrace = DefaultStopGrace
+	}
+	if o.FetchPauses == nil {
+		o.FetchPauses = DefaultFetchPauses()
+	}
+	if o.Rests == nil {
+		o.Rests = DefaultRests()
+	}
 	if o.HostLock == "" {
 		o.HostLock = defaultHostLock()
 	}
@@ -194,6 +216,10 @@ func (s *service) tidy() error {
 
 // turn waits for the machine, asks for a job and does it.
 func (s *service) turn(ctx context.Context) (err error) {
+	s.rest(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
 	lock, err := s.machine(ctx)
 	if err != nil {
 		return err

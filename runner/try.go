@@ -82,13 +82,16 @@ func (s *service) do(ctx context.Context, l queue.Lease) {
 		t.beat(beating, l.End)
 	}()
 	t.log.Info("job begins", "repository", t.job.Repository.FullName(), "pr", t.job.PR)
-	t.finish(t.perform())
+	e := t.execution()
+	o, low := e.diskLow(t.perform(e))
+	if low {
+		e.makeRoom()
+	}
+	t.finish(o)
 	endBeats()
 	<-beats
 	if !t.kept {
-		if err := removeTree(t.dir); err != nil {
-			t.log.Error("the job's folder stays", "error", err)
-		}
+		t.clear(e, !low)
 	}
 	if err := s.forget(time.Now()); err != nil {
 		t.log.Error("the folder of a job that did not come back stays", "error", err)
@@ -118,7 +121,7 @@ func (t *try) leave(ended <-chan struct{}) {
 		return
 	}
 	t.stop(errStopped)
-	if wait(stopGrace) {
+	if wait(t.StopGrace) {
 		t.lose(errStopped)
 	}
 }
@@ -167,13 +170,12 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 
 // perform does the work and says how it ended. What it says is void where the
 // lease was lost.
-func (t *try) perform() job.Outcome {
+func (t *try) perform(e *execution) job.Outcome {
 	fault := func(err error) job.Outcome { return job.Outcome{Kind: job.Fault, Text: err.Error()} }
-	e := t.execution()
 	e.earlier = t.takeUp(e)
 	if e.earlier == nil {
 		if err := errors.Join(removeTree(t.dir), os.Mkdir(t.dir, 0o711)); err != nil {
-			return t.conclude(e, fault(fmt.Errorf("make the job's folder: %w", err)))
+			return fault(fmt.Errorf("make the job's folder: %w", err))
 		}
 	}
 	var err error
@@ -185,7 +187,7 @@ func (t *try) perform() job.Outcome {
 		return err
 	})
 	if err != nil {
-		return t.conclude(e, fault(err))
+		return fault(err)
 	}
 	e.sink = t.spool.add
 	var out job.Outcome
@@ -196,21 +198,23 @@ func (t *try) perform() job.Outcome {
 		out = t.fromTheStart(e)
 	}
 	out.Runs, _ = t.spool.state() // one that could not be kept is none
-	return t.conclude(e, out)
+	return out
 }
 
-// conclude keeps what the try leaves for later jobs, or on a full disk gives up
-// what those before have left.
-func (t *try) conclude(e *execution, o job.Outcome) job.Outcome {
-	o, low := e.diskLow(o)
-	switch {
-	case low:
-		e.makeRoom()
-	case o.Kind != job.Stopped || t.stopBy.Load() == nil:
+// clear removes the job's folder, which nobody goes on with, and before that keeps
+// what it holds for later jobs. Up to here, wherever the runner is stopped or
+// killed, the folder is whole: serve has not taken the job's end, or needs it no
+// more.
+func (t *try) clear(e *execution, keep bool) {
+	// A folder that gives its base away must not look like one to go on with.
+	err := removeIfThere(filepath.Join(t.dir, stateFile))
+	if err == nil && keep {
 		e.keepBase()
 		t.remember(e)
 	}
-	return o
+	if err = errors.Join(err, removeTree(t.dir)); err != nil {
+		t.log.Error("the job's folder stays", "error", err)
+	}
 }
 
 // execution is the try's own, without what it has measured.
@@ -265,16 +269,22 @@ func (t *try) fetch(e *execution) (plan source.Plan, ended *job.Outcome, err err
 	if t.job.Backport != nil {
 		change = &t.job.Backport.Change
 	}
-	e.pair, err = source.Fetch(t.work, source.Request{
+	request := source.Request{
 		Dir: t.mirrors, Repository: t.job.Repository.ID, CloneURL: t.job.Repository.CloneURL, Host: t.Host, AllowHTTP: t.AllowHTTP,
 		Token: func(ctx context.Context) (user, secret string, err error) {
 			tok, err := t.Conn.Token(ctx, t.job.ID, t.try)
-			borrowed = err == nil
+			borrowed = borrowed || err == nil
 			return tok.Username, tok.Value, err
 		},
 		Base: t.job.Base, Head: t.job.Head, Change: change, PR: t.job.PR, History: t.job.Spec.History,
 		Limits: t.Sources, Log: t.log,
-	})
+	}
+	for times := 0; ; times++ {
+		e.pair, err = source.Fetch(t.work, request)
+		if !t.fetchAgain(err, times) {
+			break
+		}
+	}
 	if err != nil {
 		return plan, nil, err
 	}
@@ -295,7 +305,7 @@ func (t *try) finish(o job.Outcome) {
 	case errors.As(context.Cause(t.work), &by):
 		o.Kind, o.Text, stopped = job.Stopped, by.Error(), false
 	case stopped && t.lease.Err() == nil:
-		o.Kind, o.Text = job.Fault, errStopped.Error()
+		o.Kind, o.Text, o.Again = job.Fault, errStopped.Error(), true
 	}
 	defer func() { t.kept = t.kept && t.hasState() }()
 	t.kept = stopped
@@ -309,6 +319,7 @@ func (t *try) finish(o job.Outcome) {
 		t.ending.Store(true)
 		err := t.Conn.Done(t.lease, t.job.ID, t.try, o)
 		if err == nil {
+			t.count(o)
 			t.log.Info("job ends", "outcome", o.Kind, "runs", o.Runs, "text", o.Text)
 			return
 		}

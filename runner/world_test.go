@@ -57,7 +57,7 @@ func newWorldOf(t *testing.T, r repo, baseSHA, headSHA string) *world {
 			t.Log(w.log.String())
 		}
 	})
-	q, err := queue.Open(t.Context(), queue.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	q, err := queue.Open(t.Context(), queue.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", Pauses: []time.Duration{time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,8 @@ func newWorldOf(t *testing.T, r repo, baseSHA, headSHA string) *world {
 	w.seed, w.conn = w.enroll("r1")
 	dir := room(t)
 	w.opts = runner.Options{Conn: w.conn, Name: "bench-1", Work: filepath.Join(dir, "work"), Sandbox: bubblewrap(t), Logger: logger,
-		HostLock: filepath.Join(dir, "host.lock"), BeatEvery: 50 * time.Millisecond, AllowHTTP: true}
+		HostLock: filepath.Join(dir, "host.lock"), BeatEvery: 50 * time.Millisecond, AllowHTTP: true,
+		FetchPauses: []time.Duration{time.Millisecond, time.Millisecond}, Rests: []time.Duration{time.Millisecond}}
 	return w
 }
 
