@@ -47,6 +47,17 @@ func TestFewerPairsThanPlannedAreIncomplete(t *testing.T) {
 	}
 }
 
+func TestWhatOneSideAloneHasIsNotMissingItsPairs(t *testing.T) {
+	c := report.NewCollector()
+	for i := range 5 {
+		c.Add(job.New, job.Sample{Benchmark: "fresh.js", Unit: "ops/s", Value: float64(100 + i)}, i)
+	}
+	r := analyse(t, c.Data(), report.Options{Runs: 50, About: report.About{Planned: 50}})
+	if got := findCode(r, "incomplete"); got != "" || len(r.Summary.OnlyNew) != 1 {
+		t.Errorf("incomplete: %q; %+v", got, r.Summary)
+	}
+}
+
 func TestOptionsThatMakeNoDesignAreRefused(t *testing.T) {
 	for _, o := range []report.Options{{Margin: .6}, {Margin: -1}, {Alpha: 2}, {Analysis: "guess"}, {Looks: []int{8, 8}}, {Attempt: 1000}} {
 		if _, err := report.Analyse(&report.Data{}, o); err == nil {

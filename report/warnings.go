@@ -286,14 +286,16 @@ func (r *Report) incompleteText(d *Data, a About) string {
 	if silent := r.silentNames(); len(silent) > 0 {
 		parts = append(parts, "no benchmark printed by "+nameList(silent, lossesNamed))
 	}
-	unjudged, attempted := 0, 0
+	unjudged, attempted := 0, -1
 	for _, row := range r.Rows {
 		if row.Stat.Look > 0 {
 			unjudged = max(unjudged, row.Stat.Unjudged)
 		}
-		attempted = max(attempted, row.series.attempted())
+		if row.OnlyOn == "" { // what one side alone has is run a few times
+			attempted = max(attempted, row.series.attempted())
+		}
 	}
-	if a.Planned > 0 && !r.Design.Adaptive() && attempted < a.Planned {
+	if a.Planned > 0 && !r.Design.Adaptive() && attempted >= 0 && attempted < a.Planned {
 		parts = append(parts, fmt.Sprintf("%d of %s were measured", attempted, plural(a.Planned, "planned pair", "planned pairs")))
 	}
 	if unjudged > 0 {

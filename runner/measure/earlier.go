@@ -65,7 +65,7 @@ func (l *loop) again(t *turn, runs []job.Run) bool {
 	t.pairs++
 	t.spent += took
 	l.began = l.began.Add(-took) // what was spent counts in the budget
-	t.end(l.filter != nil)
+	l.end(t)
 	l.tell(t)
 	return true
 }

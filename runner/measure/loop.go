@@ -112,10 +112,8 @@ func newLoop(o Options) (*loop, *job.Outcome, error) {
 	l.notes = append(l.notes, withoutCases(o.Spec, cases)...)
 	for _, c := range cases {
 		l.turns = append(l.turns, &turn{Case: c, ok: map[job.SideName]int{}, bad: map[job.SideName]int{}, first: map[job.SideName]job.Run{}})
-		if len(c.Sides) == 1 {
-			l.notes = append(l.notes, fmt.Sprintf("only the %s side has %s", c.Sides[0], c.Label()))
-		}
 	}
+	l.notes = append(l.notes, oneSidedNotes(cases)...)
 	if o.Spec.Adhoc != "" {
 		if l.adhoc, err = writeAdhoc(o.Dir, o.Spec.Adhoc, cases); err != nil {
 			return nil, nil, err
@@ -215,6 +213,9 @@ func (l *loop) toLook(ctx context.Context, look, until int) bool {
 				l.leave()
 				return false
 			}
+			if l.cutShort(until) {
+				return false
+			}
 			if !l.pair(ctx, t, until) {
 				return false
 			}
@@ -300,7 +301,7 @@ func (l *loop) pair(ctx context.Context, t *turn, until int) bool {
 	}
 	t.pairs++
 	t.spent += l.Now().Sub(began)
-	t.end(l.filter != nil)
+	l.end(t)
 	return true
 }
 
@@ -336,7 +337,7 @@ func (t *turn) count(rec job.Run) {
 }
 
 // end ends a case that more runs would not make more telling.
-func (t *turn) end(filtered bool) {
+func (l *loop) end(t *turn) {
 	for _, side := range t.Sides {
 		if t.ok[side] == 0 && t.bad[side] >= giveUp {
 			t.ended = fmt.Sprintf("%s failed in all of its first %d runs on the %s side", t.Label(), t.bad[side], side)
@@ -345,8 +346,9 @@ func (t *turn) end(filtered bool) {
 	}
 	if t.samples == 0 && (t.bad[job.Old]+t.bad[job.New] == 0 || t.pairs >= giveUp) {
 		t.ended = t.Label() + " printed no benchmark"
-		if filtered {
+		if l.filter != nil {
 			t.ended = t.Label() + " printed no benchmark that the filter matches"
 		}
 	}
+	t.settled = t.settled || l.rule == nil && t.pairs >= l.planned(t)
 }

@@ -115,7 +115,6 @@ func (l *loop) tell(t *turn) {
 // whole pair yet the mean of the others, or of all single runs in the first
 // round.
 func (l *loop) rest(now time.Time) (total int, left time.Duration) {
-	most := l.looks[len(l.looks)-1]
 	var pairs int
 	var spent time.Duration
 	for _, t := range l.turns {
@@ -132,7 +131,7 @@ func (l *loop) rest(now time.Time) (total int, left time.Duration) {
 			total += done
 			continue
 		}
-		planned := most * len(t.Sides)
+		planned := l.planned(t) * len(t.Sides)
 		total += planned
 		each := mean
 		if t.pairs > 0 {
