@@ -224,7 +224,8 @@ func (r *runner) read(rec *job.Run, c Case, out *sandbox.Out, o sandbox.Outcome)
 			if rec.OK() {
 				note(rec, "the command ended well and wrote no output file")
 			}
-		case errors.Is(err, sandbox.ErrNotRegular), errors.Is(err, sandbox.ErrTooLarge):
+		case errors.Is(err, sandbox.ErrNotRegular), errors.Is(err, sandbox.ErrTooLarge), errors.Is(err, fs.ErrPermission):
+			// A process may take the permission to read from the runner that is of its own user.
 			data = nil
 			note(rec, "the output file: "+err.Error())
 		case err != nil:

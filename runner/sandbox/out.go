@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"syscall"
 )
 
@@ -50,12 +51,13 @@ func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	root, err := os.OpenRoot(dir)
+	// From its parent, since a payload may have shut dir itself.
+	root, err := os.OpenRoot(filepath.Dir(dir))
 	if err != nil {
 		return os.RemoveAll(dir)
 	}
 	defer root.Close()
-	unlock(root, ".")
+	unlock(root, filepath.Base(dir))
 	return os.RemoveAll(dir)
 }
 
