@@ -16,8 +16,9 @@ import (
 	"github.com/prbench/prbench/runner/sandbox"
 )
 
-// daemonMark stands in the arguments of what an attempt leaves running.
-const daemonMark = "86399.125"
+// daemonMark stands in the arguments of what an attempt leaves running, and of
+// nothing else on this machine.
+var daemonMark = fmt.Sprintf("86399.%d", os.Getpid())
 
 // attempts is what a hostile build or benchmark tries. Each one that succeeds is
 // named in $GOT.
@@ -54,9 +55,10 @@ try "a private address" bash -c 'exec 3<>/dev/tcp/10.0.0.1/22'
 try "a mount" mount -t tmpfs none /tmp
 try "a user namespace" unshare --user --map-root-user true
 try "a device" sh -c 'mknod /tmp/disk b 8 0 && head -c 1 /tmp/disk'
-try "the other side's tree" sh -c 'for t in %[1]q/../*/old; do echo 1 > "$t/value.txt" && exit 0; done; exit 1'
-setsid sleep %[2]s >/dev/null 2>&1 &
-`, a.dir, daemonMark)
+( setsid sleep %[1]s </dev/null >/dev/null 2>&1 & )
+for i in 1 2 3 4 5 6 7 8 9; do grep -aq '%[2]s' /proc/[0-9]*/cmdline && break; sleep 1; done
+try "no daemon, for none began, which shows nothing" sh -c '! grep -aq "%[2]s" /proc/[0-9]*/cmdline'
+`, daemonMark, strings.Replace(daemonMark, ".", "[.]", 1)) // so that grep does not find itself
 }
 
 // newAttempts prepares what is tried, and shows that it would succeed.
@@ -134,44 +136,106 @@ func nothingRuns(t *testing.T, mark string) {
 	}
 }
 
+// A key of the runner, of which whoever reads it as results takes a sample and
+// quotes a line.
+const keyText = "x n=1: 666\nx the-seed-of-a-key=\n"
+
+// planted runs a comparison whose head plants something, and checks that the runner
+// has neither read nor changed what is its own, and that the base is measured. It
+// gives both. script makes the files of the two sides.
+func planted(t *testing.T, output string, script func(key, open string) (base, head map[string]string)) (*compared, job.Outcome) {
+	t.Helper()
+	dir := room(t)
+	key, open := filepath.Join(dir, "runner.nk"), filepath.Join(dir, "open")
+	if err := os.WriteFile(key, []byte(keyText), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	base, head := script(key, open)
+	r, _, _ := project(t, base, head)
+	cmp := newComparison(t, r)
+	cmp.Spec.Suites = []job.Suite{{Name: "s", Format: job.FormatNode, Command: "./run " + output, Output: output}}
+	o := cmp.run(t).Outcome
+	if o.Kind == job.Fault {
+		t.Errorf("what a pull request did is taken for a fault of the machine: %s", o.Text)
+	}
+	if old := values(cmp.runs, job.Old); o.Kind != job.Measured || old != "x n=1=100" {
+		t.Errorf("the other side: %q; %+v", old, o)
+	}
+	told := fmt.Sprintf("%+v %+v", o, cmp.runs)
+	if strings.Contains(told, "the-seed-of-a-key") || strings.HasSuffix(values(cmp.runs, job.New), "=666") {
+		t.Errorf("the runner read its key for the head: %s", told)
+	}
+	if data, err := os.ReadFile(key); err != nil || string(data) != keyText {
+		t.Errorf("the runner's file: %q, %v", data, err)
+	}
+	if left, err := os.ReadDir(open); err != nil || len(left) != 0 {
+		t.Errorf("written on the host: %v, %v", left, err)
+	}
+	return cmp, o
+}
+
 func TestWhatABuildPlantsWhereTheRunnerReadsAndWritesHarmsNothing(t *testing.T) {
-	for name, c := range map[string]struct{ plant, output string }{
-		"a link to a file of the runner":       {`ln -s "$KEY" results.txt`, "results.txt"},
-		"a pipe":                               {"mkfifo results.txt", "results.txt"},
-		"a folder":                             {"mkdir results.txt", "results.txt"},
-		"a full folder":                        {"mkdir results.txt; touch results.txt/x", "results.txt"},
-		"a link to a folder of the host":       {`ln -s "$DIR" out`, "out/results.txt"},
-		"a link that leads to itself":          {"ln -s out out", "out/results.txt"},
-		"a folder that nobody may go through":  {"mkdir out; chmod 000 out", "out/results.txt"},
-		"a file where there is to be a folder": {"echo x > out", "out/results.txt"},
+	const replaced = "x n=1=100" // what stood there made way, and the head is measured
+	for name, c := range map[string]struct{ plant, output, new string }{
+		"a link to a file of the runner":       {`ln -s "$KEY" results.txt`, "results.txt", replaced},
+		"a pipe":                               {"mkfifo results.txt", "results.txt", replaced},
+		"a folder":                             {"mkdir results.txt", "results.txt", replaced},
+		"a full folder":                        {"mkdir results.txt; touch results.txt/x", "results.txt", ""},
+		"a link to a folder of the host":       {`ln -s "$DIR" out`, "out/results.txt", ""},
+		"a link that leads to itself":          {"ln -s out out", "out/results.txt", ""},
+		"a folder that nobody may go through":  {"mkdir out; chmod 000 out", "out/results.txt", ""},
+		"a file where there is to be a folder": {"echo x > out", "out/results.txt", ""},
+		"a tree that it shuts":                 {"trap 'chmod 000 /src' EXIT", "results.txt", replaced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := room(t)
-			key, open := filepath.Join(dir, "runner.nk"), filepath.Join(dir, "open")
-			if err := os.WriteFile(key, []byte("seed"), 0o666); err != nil {
-				t.Fatal(err)
+			cmp, o := planted(t, c.output, func(key, open string) (base, head map[string]string) {
+				build := fmt.Sprintf("#!/bin/sh\nset -e\nKEY=%q; DIR=%q\n[ ! -e plant ] || { %s; }\nprintf '#!/bin/sh\\necho \"x n=1: %%s\" > %s\\n' \"$(cat value.txt)\" > run; chmod +x run\n",
+					key, open, c.plant, c.output)
+				return map[string]string{"build.sh": build}, map[string]string{"plant": ""}
+			})
+			new := values(cmp.runs, job.New)
+			if may := name == "a folder that nobody may go through" && os.Geteuid() == 0; new != c.new && !may {
+				t.Errorf("the head's values are %q, expected %q", new, c.new)
 			}
-			if err := os.Mkdir(open, 0o777); err != nil {
-				t.Fatal(err)
+			if failed := strings.HasPrefix(o.Text, "head failed: "); failed != (new == "") {
+				t.Errorf("with the head's values %q it is said %q", new, o.Text)
 			}
-			build := fmt.Sprintf("#!/bin/sh\nset -e\nKEY=%q; DIR=%q\n[ ! -e plant ] || { %s; }\nprintf '#!/bin/sh\\necho \"x n=1: %%s\" > %s\\n' \"$(cat value.txt)\" > run; chmod +x run\n",
-				key, open, c.plant, c.output)
-			r, _, _ := project(t, map[string]string{"build.sh": build}, map[string]string{"plant": ""})
-			cmp := newComparison(t, r)
-			cmp.Spec.Suites = []job.Suite{{Name: "s", Format: job.FormatNode, Command: "./run", Output: c.output}}
-			o := cmp.run(t).Outcome
-			if o.Kind == job.Fault {
-				t.Errorf("what a pull request did is taken for a fault of the machine: %s", o.Text)
+		})
+	}
+}
+
+func TestWhatABenchmarkLeavesForItsResultsIsReadOnlyWhereItIsAFile(t *testing.T) {
+	for name, c := range map[string]struct{ leave, quoted string }{
+		"a link to the runner's key":       {`ln -s "$KEY" "$1"`, "not a regular file"},
+		"a link to itself":                 {`ln -s "$1" "$1"`, "not a regular file"},
+		"a link to where it finds its own": {`echo 'x n=1: 666' > /tmp/own; ln -s /tmp/own "$1"`, "not a regular file"},
+		"a pipe":                           {`mkfifo "$1"`, "not a regular file"},
+		"a pipe that it keeps open":        {`mkfifo "$1"; sleep 3600 <> "$1" >/dev/null 2>&1 &`, "not a regular file"},
+		"a folder":                         {`mkdir -p "$1/deep"; chmod 000 "$1/deep"`, "not a regular file"},
+		"a socket":                         {`perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => shift, Listen => 1) or die' "$1"`, "not a regular file"},
+		"a terabyte that takes no room":    {`truncate -s 1T "$1"`, "too large"},
+		"a file that nobody may read":      {`echo 'x n=1: 100' > "$1"; chmod 000 "$1"`, ""},
+		"a place that it shuts":            {`echo 'x n=1: 100' > "$1"; chmod 000 "${1%/*}"`, ""},
+		"nothing":                          {`:`, "wrote no output file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmp, _ := planted(t, "{out}", func(key, open string) (base, head map[string]string) {
+				const good = "#!/bin/sh\necho 'x n=1: 100' > \"$1\"\n"
+				return map[string]string{"build.sh": "#!/bin/sh\n", "run": good}, map[string]string{"run": fmt.Sprintf("#!/bin/sh\nKEY=%q; DIR=%q\n%s\n", key, open, c.leave)}
+			})
+			told := 0
+			for _, r := range cmp.runs {
+				if r.Side == job.New && strings.Contains(strings.Join(r.Quoted, "\n")+r.Log, c.quoted) {
+					told++
+				}
 			}
-			if old := values(cmp.runs, job.Old); o.Kind != job.Measured || old != "x n=1=100" {
-				t.Errorf("the other side: %q; %+v", old, o)
-			}
-			if data, err := os.ReadFile(key); err != nil || string(data) != "seed" {
-				t.Errorf("the runner's file: %q, %v", data, err)
-			}
-			if left, err := os.ReadDir(open); err != nil || len(left) != 0 {
-				t.Errorf("written on the host: %v, %v", left, err)
+			if told != 2 {
+				t.Errorf("%d of 2 runs say %q: %+v", told, c.quoted, cmp.runs)
 			}
 		})
 	}
@@ -229,7 +293,7 @@ func TestTheSameEscapesFailForARunnerThatIsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, uid, gid); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^(TestNothingThat|TestWhatABuildPlants|TestTheLimitThat)", "-test.v", "-test.count=1")
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run", "^(TestNothingThat|TestWhatABuildPlants|TestWhatABenchmarkLeaves|TestTheLimitThat)", "-test.v", "-test.count=1")
 	cmd.Dir = home
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
@@ -237,7 +301,7 @@ func TestTheSameEscapesFailForARunnerThatIsAnOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
-	if passed := strings.Count(string(out), "--- PASS: "); passed < 19 {
+	if passed := strings.Count(string(out), "--- PASS: "); passed < 35 {
 		t.Errorf("only %d tests ran:\n%s", passed, out)
 	}
 }
