@@ -188,7 +188,6 @@ func TestWhatABuildPlantsWhereTheRunnerReadsAndWritesHarmsNothing(t *testing.T) 
 		"a link that leads to itself":          {"ln -s out out", "out/results.txt", ""},
 		"a folder that nobody may go through":  {"mkdir out; chmod 000 out", "out/results.txt", ""},
 		"a file where there is to be a folder": {"echo x > out", "out/results.txt", ""},
-		"a tree that it shuts":                 {"trap 'chmod 000 /src' EXIT", "results.txt", replaced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,7 +300,7 @@ func TestTheSameEscapesFailForARunnerThatIsAnOrdinaryUser(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, out)
 	}
-	if passed := strings.Count(string(out), "--- PASS: "); passed < 35 {
+	if passed := strings.Count(string(out), "--- PASS: "); passed < 34 {
 		t.Errorf("only %d tests ran:\n%s", passed, out)
 	}
 }
