@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/job"
@@ -43,7 +44,11 @@ func (e *execution) build(ctx context.Context, plan source.Plan, side job.SideNa
 		}
 	}
 	e.seed(ctx, side)
+	began := time.Now()
 	out := e.buildOnce(ctx, side)
+	if out == nil {
+		e.usual = time.Since(began)
+	}
 	e.keep = e.keep || side == job.Old && out == nil && plan.BaseAlone()
 	if out == nil || out.Kind != job.BuildFailed || side != job.Old || len(plan.Extra) == 0 {
 		return out

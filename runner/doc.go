@@ -53,6 +53,8 @@ type execution struct {
 	// mirrors is where those of all repositories are kept, beside the bases.
 	mirrors string
 	keep    bool // the base was built, from its own files alone
+	// usual is how long the last build took that is known of; 0: none is.
+	usual time.Duration
 
 	// earlier are records of these same builds that an earlier try has left. end,
 	// where set, tells whether the measuring is to end; see measure.Options. built,
@@ -73,7 +75,11 @@ func (e *execution) tree(side job.SideName) string { return filepath.Join(e.dir,
 
 func (e *execution) phase(p job.Phase) {
 	if e.progress != nil {
-		e.progress(job.Progress{Phase: p})
+		now := job.Progress{Phase: p}
+		if p == job.PhaseBuildBase || p == job.PhaseBuildHead {
+			now.PhaseLeft = job.Duration(e.usual)
+		}
+		e.progress(now)
 	}
 	e.log.Info("job phase", "phase", p)
 }

@@ -97,6 +97,7 @@ type service struct {
 	jobs, mirrors string
 	bases         *baseCache
 
+	builds         buildTimes
 	last           *measuredBefore // for a calibration; nil: nothing is there
 	calibrateAfter time.Time
 	told           time.Time // the time of the calibration that serve knows
@@ -176,7 +177,7 @@ func newService(o Options) (*service, error) {
 		return nil, fmt.Errorf("find the work folder: %w", err)
 	}
 	o.Work = work
-	s := &service{Options: o, jobs: filepath.Join(work, "jobs"), mirrors: filepath.Join(work, "mirrors"),
+	s := &service{Options: o, builds: buildTimes{}, jobs: filepath.Join(work, "jobs"), mirrors: filepath.Join(work, "mirrors"),
 		bases: &baseCache{dir: filepath.Join(work, "bases"), limit: o.CacheLimit, tools: o.Tools}}
 	// The sandbox's user passes through to a job's trees, and sees no mirror.
 	for dir, mode := range map[string]os.FileMode{work: 0o711, s.jobs: 0o711, s.mirrors: 0o700, s.bases.dir: 0o700} {

@@ -143,7 +143,7 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 	for {
 		p := job.Progress{Phase: job.PhaseFetch}
 		if now := t.progress.Load(); now != nil {
-			p = *now
+			p = now.Now(time.Now())
 		}
 		a, err := t.Conn.Beat(ctx, t.job.ID, t.try, p)
 		switch {
@@ -230,6 +230,7 @@ func (t *try) execution() *execution {
 	if t.job.Backport != nil {
 		e.line, e.held = t.job.Backport.Line, t.job.Backport.Held
 	}
+	e.usual = t.builds[buildTimeKey(t.job)]
 	return e
 }
 
@@ -249,7 +250,9 @@ func (t *try) fromTheStart(e *execution) job.Outcome {
 	if ended != nil {
 		return e.complete(*ended)
 	}
-	return e.buildAndMeasure(t.work, plan)
+	out := e.buildAndMeasure(t.work, plan)
+	t.builds.keep(t.job, e.usual)
+	return out
 }
 
 // fetch brings the sources here, in a backport puts the change on its line, and

@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/report"
 	"github.com/prbench/prbench/runner/measure"
 )
 
@@ -24,10 +25,10 @@ type progress struct {
 
 	mu    sync.Mutex
 	phase job.Phase
-	bars  *mpb.Progress // nil where there is no terminal
-	bar   *mpb.Bar
-	left  atomic.Int64 // nanoseconds; the bar reads it while it draws
-	most  atomic.Bool  // the planned runs and the time left are at most
+	bars  *mpb.Progress                // nil where there is no terminal
+	bar   *mpb.Bar                     // of the phase
+	now   atomic.Pointer[job.Progress] // the bar reads it while it draws
+	drawn bool                         // there was a bar, so that lines go above it
 	said  time.Time
 }
 
@@ -51,7 +52,7 @@ func (p *progress) say(format string, args ...any) {
 // line writes a line, above the bar where there is one.
 func (p *progress) line(format string, args ...any) {
 	w := p.out
-	if p.bar != nil {
+	if p.drawn {
 		w = p.bars
 	}
 	_, _ = fmt.Fprintf(w, format+"\n", args...)
@@ -69,47 +70,85 @@ func (p *progress) looked(l measure.Look, margin float64) {
 func (p *progress) show(now job.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if now.At.IsZero() {
+		now.At = time.Now()
+	}
 	if now.Phase != p.phase {
-		p.phase = now.Phase
-		if now.Phase != job.PhaseMeasure || p.bars == nil {
-			p.line("%s…", now.Phase)
-		}
-		p.said = time.Now()
+		p.begin(now)
 	}
-	if now.Total == 0 {
-		return
-	}
-	p.left.Store(int64(now.Left))
-	p.most.Store(now.AtMost)
+	p.now.Store(&now)
 	if p.bars != nil {
 		p.draw(now)
 		return
 	}
-	if time.Since(p.said) >= lineEvery {
+	if now.Total > 0 && time.Since(p.said) >= lineEvery {
 		p.said = time.Now()
-		p.line("%d of %s%d %s, %s%s left", now.Done, p.atMost(), now.Total, p.what, p.atMost(), leftText(now.Left.Std()))
+		line := report.ProgressLine(now, p.what)
+		if place := report.ProgressPlace(now, report.Visible); place != "" {
+			line += "; at " + place
+		}
+		p.line("%s", line)
 	}
 }
 
+// begin ends the phase before, with the time that a build took, and says which
+// begins.
+func (p *progress) begin(now job.Progress) {
+	if was := p.now.Load(); was != nil {
+		if took := was.Now(now.At); took.Spent > 0 {
+			p.line("%s: took %s", was.Phase, report.RoundTime(took.Spent.Std()))
+		}
+	}
+	if p.bar != nil {
+		p.bar.Abort(true)
+		p.bar = nil
+	}
+	p.phase, p.said = now.Phase, time.Now()
+	if p.bars != nil && (now.Phase == job.PhaseMeasure || builds(now)) {
+		return // the bar says it
+	}
+	line := string(now.Phase) + "…"
+	if rest := report.ProgressRest(now); rest != "" {
+		line += " " + rest
+	}
+	p.line("%s", line)
+}
+
+func builds(now job.Progress) bool {
+	return now.Phase == job.PhaseBuildBase || now.Phase == job.PhaseBuildHead
+}
+
+// caseColumns bounds the case's name beside the bar.
+const caseColumns = 24
+
+// draw shows a bar of what is counted, or of a build how long it has taken.
 func (p *progress) draw(now job.Progress) {
-	if p.bar == nil {
+	switch {
+	case p.bar == nil && builds(now):
+		p.bar = p.bars.New(0, mpb.NopStyle(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
+			return report.ProgressTitle(p.now.Load().Now(time.Now()))
+		})), mpb.BarRemoveOnComplete())
+	case p.bar == nil && now.Total > 0:
 		p.bar = p.bars.AddBar(int64(now.Total),
-			mpb.PrependDecorators(decor.Any(func(s decor.Statistics) string {
-				return fmt.Sprintf("%d of %s%d %s ", s.Current, p.atMost(), s.Total, p.what)
-			})),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-				return p.atMost() + leftText(time.Duration(p.left.Load())) + " left"
-			})), mpb.BarRemoveOnComplete())
+			mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return report.ProgressCount(*p.now.Load(), p.what) + " " })),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return besideBar(*p.now.Load()) })), mpb.BarRemoveOnComplete())
 	}
-	p.bar.SetTotal(int64(now.Total), false)
-	p.bar.SetCurrent(int64(now.Done))
+	p.drawn = p.drawn || p.bar != nil
+	if p.bar != nil && now.Total > 0 {
+		p.bar.SetTotal(int64(now.Total), false)
+		p.bar.SetCurrent(int64(now.Done))
+	}
 }
 
-func (p *progress) atMost() string {
-	if p.most.Load() {
-		return "at most "
+// besideBar is what the bar does not show: the times, and the case as far as
+// there is room for it.
+func besideBar(now job.Progress) string {
+	text := report.ProgressRest(now)
+	place := report.ProgressPlace(now, func(name string) string { return report.Short(name, caseColumns) })
+	if text != "" && place != "" {
+		text += "; "
 	}
-	return ""
+	return text + place
 }
 
 func leftText(d time.Duration) string {

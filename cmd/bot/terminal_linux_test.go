@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/internal/testlog"
 	"github.com/prbench/prbench/report/stats"
 	"github.com/prbench/prbench/runner/measure"
 )
@@ -63,17 +64,24 @@ func shown(written string) []string {
 
 func TestOnATerminalLooksStandAboveTheBar(t *testing.T) {
 	master, slave := terminal(t)
-	var written bytes.Buffer
+	var written testlog.Buffer
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = written.ReadFrom(master) // ends with EIO when the last end is closed
+		_, _ = io.Copy(&written, master) // ends with EIO when the last end is closed
 	}()
 	bar := newProgress(slave)
 	bar.say("comparing a with b")
+	bar.show(job.Progress{Phase: job.PhaseBuildHead, PhaseLeft: job.Duration(5 * time.Hour), At: time.Now().Add(-2 * time.Hour)})
+	for limit := time.Now().Add(time.Minute); !strings.Contains(written.String(), "Build head: 120 min so far, about 180 min left of it"); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("no time of a build: %q", lastBytes(written.String(), 500))
+		}
+	}
 	for i := 1; i <= 4; i++ {
 		for done := range 30 {
-			bar.show(job.Progress{Phase: job.PhaseMeasure, Done: (i-1)*30 + done, Total: 120, AtMost: true, Left: job.Duration(time.Minute)})
+			bar.show(job.Progress{Phase: job.PhaseMeasure, Done: (i-1)*30 + done, Total: 120, AtMost: true, Left: job.Duration(time.Minute),
+				Look: i, Looks: 4, Case: "process: a.js", CaseNumber: 2, Cases: 3})
 			time.Sleep(5 * time.Millisecond)
 		}
 		bar.looked(measure.Look{Number: i, Planned: 4, Pairs: 10 * i, Benchmarks: []measure.Judged{{Name: "a.js", Outcome: stats.Outcome{CV: 0.03}}}}, 0.02)
@@ -86,8 +94,11 @@ func TestOnATerminalLooksStandAboveTheBar(t *testing.T) {
 	if err := master.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(written.String(), "of at most 120 runs ") || !strings.Contains(written.String(), "at most 1m0s left") {
+	if !strings.Contains(written.String(), "of at most 120 runs ") || !strings.Contains(written.String(), "look 3 of 4, about 1 min left at most; process: a.js, case 2 of 3") {
 		t.Errorf("no bar was drawn: %q", written.String())
+	}
+	if !strings.Contains(written.String(), "build head: took 120 min") {
+		t.Errorf("a build's time is lost: %q", written.String())
 	}
 	var looks []string
 	for _, line := range shown(written.String()) {

@@ -300,9 +300,36 @@ type Progress struct {
 	// AtMost says that the job may end before Total and Left: its looks decide.
 	AtMost bool `json:"at_most,omitempty"`
 	// Left is the expected rest, from what has been seen; 0 unknown.
-	Left Duration  `json:"left,omitzero"`
-	Case string    `json:"case,omitempty"`
-	At   time.Time `json:"at,omitzero"`
+	Left Duration `json:"left,omitzero"`
+	// Case is what ran last, hostile text: the CaseNumber-th of Cases, of whose
+	// Pairs that are planned up to the look this was the Pair-th. All count from 1;
+	// 0 is unknown.
+	Case       string `json:"case,omitempty"`
+	CaseNumber int    `json:"case_number,omitempty"`
+	Cases      int    `json:"cases,omitempty"`
+	Pair       int    `json:"pair,omitempty"`
+	Pairs      int    `json:"pairs,omitempty"`
+	// Look of Looks is measured for, from 1, and LookLeft the expected time until
+	// it; zeros where the number of runs is fixed.
+	Look     int      `json:"look,omitempty"`
+	Looks    int      `json:"looks,omitempty"`
+	LookLeft Duration `json:"look_left,omitzero"`
+	// Spent is how long a build has taken so far, and PhaseLeft its expected rest,
+	// from what the last one took; 0 unknown.
+	Spent     Duration  `json:"spent,omitzero"`
+	PhaseLeft Duration  `json:"phase_left,omitzero"`
+	At        time.Time `json:"at,omitzero"`
+}
+
+// Now is the progress some time after it was told: a build tells of its begin
+// alone.
+func (p Progress) Now(now time.Time) Progress {
+	if (p.Phase != PhaseBuildBase && p.Phase != PhaseBuildHead) || p.At.IsZero() || now.Before(p.At) {
+		return p
+	}
+	more := Duration(now.Sub(p.At))
+	p.Spent, p.PhaseLeft, p.At = p.Spent+more, max(0, p.PhaseLeft-more), now
+	return p
 }
 
 // OutcomeKind sorts the ends of an execution.

@@ -38,7 +38,12 @@ func cleanProgress(p job.Progress) job.Progress {
 		most = maxProcesses // the total is not known
 	}
 	p.Done = min(max(p.Done, 0), most)
-	p.Left = min(max(p.Left, 0), maxLeft)
+	for _, d := range []*job.Duration{&p.Left, &p.LookLeft, &p.Spent, &p.PhaseLeft} {
+		*d = min(max(*d, 0), maxLeft)
+	}
+	for _, n := range []*int{&p.CaseNumber, &p.Cases, &p.Pair, &p.Pairs, &p.Look, &p.Looks} {
+		*n = min(max(*n, 0), maxProcesses)
+	}
 	return p
 }
 

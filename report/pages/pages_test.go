@@ -102,9 +102,10 @@ func TestAPageFollowsItsJobFromTheQueueToItsReport(t *testing.T) {
 	p.says(t, "No benchmark has completed its first look yet.")
 	w.beat(l, job.Progress{Phase: job.PhaseMeasure, Done: 18, Total: 30, AtMost: true, Left: job.Duration(4 * time.Minute), Case: "a<b>"})
 	w.pairs(l, 0, 9)
-	w.beat(l, job.Progress{Phase: job.PhaseMeasure, Done: 19, Total: 30, AtMost: true, Left: job.Duration(3 * time.Minute), Case: "a<b>"})
-	p = w.until(me, j, "Measure: 19 of at most 30 runs, about 3 min left at most")
-	p.says(t, `<progress value="19" max="30">`, "It is at a&lt;b&gt;.", "Interim.", "Look 1 of 2, at 8 pairs: 1 resolved", "<code>clear</code>", "samples.csv")
+	w.beat(l, job.Progress{Phase: job.PhaseMeasure, Done: 19, Total: 30, AtMost: true, Left: job.Duration(3 * time.Minute), Case: "a<b>",
+		Look: 2, Looks: 2, Pair: 2, Pairs: 7, CaseNumber: 1, Cases: 2})
+	p = w.until(me, j, "Measure: 19 of at most 30 runs, look 2 of 2, about 3 min left at most")
+	p.says(t, `<progress value="19" max="30">`, "It is at a&lt;b&gt;, case 1 of 2, pair 2 of 7.", "Interim.", "Look 1 of 2, at 8 pairs: 1 resolved", "<code>clear</code>", "samples.csv")
 	p.hides(t, "report.json", "Look 2 of 2")
 
 	w.pairs(l, 9, 15)

@@ -14,7 +14,6 @@ import (
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
 	"github.com/prbench/prbench/report"
-	"github.com/prbench/prbench/report/publish"
 )
 
 // renewal is how often the page of a job that has not ended is asked for again.
@@ -123,13 +122,13 @@ func (s *Server) runningPage(ctx context.Context, w io.Writer, j job.Job) error 
 	if err != nil {
 		return err
 	}
-	u := report.Underway{About: report.AboutOf(&j), Title: publish.ProgressTitle(j), Done: j.Progress.Done, Total: j.Progress.Total,
+	u := report.Underway{About: report.AboutOf(&j), Title: report.ProgressTitle(j.Progress), Done: j.Progress.Done, Total: j.Progress.Total,
 		Interim: interim, Looks: looks, At: s.Now()}
 	if j.RunnerName != "" {
 		u.Lead = append(u.Lead, "It runs on "+report.Visible(j.RunnerName)+".")
 	}
-	if j.Progress.Case != "" {
-		u.Lead = append(u.Lead, "It is at "+report.Visible(j.Progress.Case)+".")
+	if place := report.ProgressPlace(j.Progress, report.Visible); place != "" {
+		u.Lead = append(u.Lead, "It is at "+place+".")
 	}
 	if j.Try > 1 {
 		u.Lead = append(u.Lead, fmt.Sprintf("This is try %d; the machine lost the one before.", j.Try))

@@ -182,7 +182,7 @@ func (p *Publisher) groupSummary(group []job.Job) string {
 		case k.State == job.Queued:
 			said = strings.TrimSpace("waits for a runner. " + p.place(k))
 		case k.State == job.Running:
-			said = progressTitle(k)
+			said = report.ProgressTitle(k.Progress)
 		case k.Published.Summary != nil:
 			said = k.Published.Summary.Headline
 		case finished(k):

@@ -19,12 +19,12 @@ func TestProgressOfAnySizeIsShownWithinItsBar(t *testing.T) {
 		if n := strings.Count(text, "█") + strings.Count(text, "░"); n != barWidth {
 			t.Errorf("a bar of %d, want %d:\n%s", n, barWidth, text)
 		}
-		title := progressTitle(j)
+		title := report.ProgressTitle(j.Progress)
 		if strings.ContainsAny(title, "\x00\ufffd") || len(title) > 300 {
 			t.Errorf("title %q", title)
 		}
 	}
-	if title := progressTitle(job.Job{Progress: job.Progress{Phase: "étude", Done: 1, Total: 2}}); title != "Étude: 1 of 2 runs" {
+	if title := report.ProgressTitle(job.Progress{Phase: "étude", Done: 1, Total: 2}); title != "Étude: 1 of 2 runs" {
 		t.Errorf("title %q", title)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/prbench/prbench/internal/forge"
 	"github.com/prbench/prbench/internal/job"
@@ -33,7 +32,7 @@ func (p *Publisher) page(ctx context.Context, j job.Job) (page, error) {
 		place := p.place(j)
 		return page{status: "queued", title: "Waiting for a runner", summary: p.waitingText(ctx, j, place) + p.pageLink(j), place: place}, nil
 	case j.State == job.Running:
-		return page{status: "in_progress", title: progressTitle(j), summary: progressText(j) + p.interimText(ctx, j) + p.pageLink(j)}, nil
+		return page{status: "in_progress", title: report.ProgressTitle(j.Progress), summary: progressText(j) + p.interimText(ctx, j) + p.pageLink(j)}, nil
 	case j.Outcome == nil || j.Try == 0:
 		why := "cancelled before it ran"
 		if j.Cancel != nil && j.Cancel.Reason != "" {
@@ -62,47 +61,13 @@ func (p *Publisher) page(ctx context.Context, j job.Job) (page, error) {
 	return out, nil
 }
 
-func progressTitle(j job.Job) string {
-	p := j.Progress
-	if p.Phase == "" {
-		return "Starting"
-	}
-	phase := []rune(report.Visible(string(p.Phase)))
-	phase = phase[:min(len(phase), longestPhase)]
-	title := strings.ToUpper(string(phase[:1])) + string(phase[1:])
-	if p.Total > 0 {
-		title += fmt.Sprintf(": %d of %s%d runs", runsDone(p), atMost(p), p.Total)
-	}
-	if p.Left > 0 {
-		title += ", about " + roundTime(p.Left.Std()) + " left"
-		if p.AtMost {
-			title += " at most"
-		}
-	}
-	return title
-}
-
-// longestPhase bounds the name of a phase, in characters. A runner sends it.
-const longestPhase = 40
-
-// runsDone is what a runner says it has done, within what is to be done.
-func runsDone(p job.Progress) int { return max(0, min(p.Done, p.Total)) }
-
-// atMost stands before a total that planned looks may cut short.
-func atMost(p job.Progress) string {
-	if p.AtMost {
-		return "at most "
-	}
-	return ""
-}
-
 // barWidth is the width of the progress bar, in characters.
 const barWidth = 40
 
 func progressText(j job.Job) string {
 	var b strings.Builder
 	if p := j.Progress; p.Total > 0 {
-		part := float64(runsDone(p)) / float64(p.Total)
+		part := float64(report.ProgressDone(p)) / float64(p.Total)
 		done := int(barWidth * part)
 		fmt.Fprintf(&b, "```\n[%s%s] %d %%\n```\n\n", strings.Repeat("█", done), strings.Repeat("░", barWidth-done), int(100*part))
 	}
@@ -114,14 +79,10 @@ func progressText(j job.Job) string {
 		fmt.Fprintf(&b, ". This is try %d; the machine lost the one before", j.Try)
 	}
 	b.WriteString(".\n")
-	return b.String()
-}
-
-func roundTime(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%d s", max(1, int(d.Round(time.Second).Seconds())))
+	if place := report.ProgressPlace(j.Progress, report.Code); place != "" {
+		b.WriteString("\nIt is at " + place + ".\n")
 	}
-	return fmt.Sprintf("%d min", int((d + 30*time.Second).Minutes()))
+	return b.String()
 }
 
 func short(sha string) string { return sha[:min(10, len(sha))] }

@@ -141,10 +141,10 @@ func design(j job.Job) string {
 // words is the price as a sentence.
 func (c price) words(s job.Spec) string {
 	const unknown, goingBy = "Nothing like it was measured here yet, so how long it takes is not known", ", going by what a pair of runs of these benchmarks took before."
-	from, to := roundTime(c.least), roundTime(c.most)
+	from, to := report.RoundTime(c.least), report.RoundTime(c.most)
 	switch {
 	case c.most == 0 && s.Budget > 0:
-		return unknown + "; its budget is " + roundTime(s.Budget.Std()) + "."
+		return unknown + "; its budget is " + report.RoundTime(s.Budget.Std()) + "."
 	case c.most == 0:
 		return unknown + "."
 	case !c.as && c.most > 4*c.least: // too far apart to tell anybody

@@ -50,10 +50,12 @@ func TestARunningJobShowsItsProgress(t *testing.T) {
 	w.run(w.publisher())
 	j := w.ask(nil)
 	l := w.claim()
-	_, err := w.runner.Beat(t.Context(), l.Job.ID, l.Try, job.Progress{Phase: job.PhaseMeasure, Done: 4, Total: 10, Left: job.Duration(90 * time.Second)})
+	_, err := w.runner.Beat(t.Context(), l.Job.ID, l.Try, job.Progress{Phase: job.PhaseMeasure, Done: 4, Total: 10, Left: job.Duration(90 * time.Second),
+		Look: 1, Looks: 3, Case: "process: <b>.js", CaseNumber: 2, Cases: 3, Pair: 1, Pairs: 5})
 	w.ok(err)
 	w.ok(w.Wait(t.Context(), w.pull, func(c forgetest.Conversation) bool {
-		return len(c.CheckRuns) == 1 && c.CheckRuns[0].Status == "in_progress" && strings.Contains(c.CheckRuns[0].Title, "4 of 10 runs, about 2 min left")
+		return len(c.CheckRuns) == 1 && c.CheckRuns[0].Status == "in_progress" && strings.Contains(c.CheckRuns[0].Title, "4 of 10 runs, look 1 of 3, about 2 min left") &&
+			strings.Contains(c.CheckRuns[0].Summary, "It is at `process: <b>.js`, case 2 of 3, pair 1 of 5.")
 	}))
 	if len(w.comments()) != 0 {
 		t.Error("there is a comment before there is a report")

@@ -93,6 +93,3 @@ func (p *Publisher) pageLink(j job.Job) string {
 	}
 	return fmt.Sprintf("\n\n[How far it is](%s)\n", url)
 }
-
-// ProgressTitle says in a line how far a running job is.
-func ProgressTitle(j job.Job) string { return progressTitle(j) }

@@ -129,8 +129,12 @@ func TestACaseIsMeasuredUntilItsBenchmarkIsResolvedOrFutile(t *testing.T) {
 			t.Errorf("%s: %s", j.Name, j.Verdict)
 		}
 	}
-	if first := b.progress[0]; !first.AtMost || first.Total != 800 {
+	if first := b.progress[0]; !first.AtMost || first.Total != 800 || first.Look != 1 || first.Looks != 6 || first.LookLeft != 0 {
 		t.Errorf("progress at first: %+v", first)
+	}
+	// A second a run, and of each of four cases six of eight pairs and one run are left.
+	if p := b.progress[16]; p.Case != "suite: bench/calm.js" || p.Pair != 3 || p.Pairs != 8 || p.LookLeft.Std() != 48*time.Second {
+		t.Errorf("progress in the third pair: %+v", p)
 	}
 	if end := b.progress[len(b.progress)-1]; end.Done != len(b.runs) {
 		t.Errorf("progress at last: %+v, %d runs", end, len(b.runs))

@@ -165,6 +165,12 @@ func TestRunsComeInPairsOfRandomOrderAndCasesTakeTurns(t *testing.T) {
 	if last.Done != 32 || last.Total != 32 || last.Left != 0 || b.progress[0].Total != 32 || b.progress[0].Phase != job.PhaseMeasure {
 		t.Errorf("progress: first %+v, last %+v", b.progress[0], last)
 	}
+	for i, p := range b.progress {
+		c, pair := (i/2)%2, i/4+1
+		if want := "suite: bench/" + []string{"a", "b"}[c] + ".js"; p.Case != want || p.CaseNumber != c+1 || p.Cases != 2 || p.Pair != pair || p.Pairs != 8 || p.Looks != 0 {
+			t.Errorf("progress %d: %+v, want %s, pair %d", i, p, want, pair)
+		}
+	}
 }
 
 func TestACrashOfOneSideIsToldAndTheOtherSideGoesOn(t *testing.T) {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
@@ -106,8 +107,16 @@ func (l *loop) tell(t *turn) {
 	}
 	now := l.Now()
 	total, left := l.rest(now)
-	l.Progress(job.Progress{Phase: job.PhaseMeasure, Done: l.runs, Total: total, AtMost: l.rule != nil && l.at < len(l.looks)-1,
-		Left: job.Duration(left), Case: t.Label(), At: now})
+	p := job.Progress{Phase: job.PhaseMeasure, Done: l.runs, Total: total, AtMost: l.rule != nil && l.at < len(l.looks)-1,
+		Left: job.Duration(left), Case: t.Label(), CaseNumber: slices.Index(l.turns, t) + 1, Cases: len(l.turns),
+		Pair: t.pairs + 1, Pairs: l.looks[l.at], At: now}
+	if l.rule != nil {
+		p.Look, p.Looks = l.at+1, len(l.looks)
+		if !slices.ContainsFunc(l.turns, func(t *turn) bool { return t.active() && t.pairs == 0 }) {
+			p.LookLeft = job.Duration(l.timeTo(l.looks[l.at]).Round(time.Second))
+		}
+	}
+	l.Progress(p)
 }
 
 // rest gives the number of runs planned and the time that the missing ones will
