@@ -58,10 +58,12 @@ type execution struct {
 
 	// earlier are records of these same builds that an earlier try has left. end,
 	// where set, tells whether the measuring is to end; see measure.Options. built,
-	// where set, is told when only the measuring is left.
+	// where set, is told when only the measuring is left, and past, where set, what
+	// was seen of the machine so far.
 	earlier []job.Run
 	end     func() (latest time.Time, asked bool)
 	built   func()
+	past    func(fitness.Past)
 
 	// reach, in tests, says what stands for the Internet of a build's network.
 	reach proxy.Options
@@ -140,14 +142,19 @@ func (e *execution) measure(ctx context.Context, watch *fitness.Watch) job.Outco
 	}
 	e.phase(job.PhaseMeasure)
 	watch.Measure()
+	past := &pastKeeper{watch: watch, keep: e.past}
+	past.now()
 	out, err := measure.Run(ctx, measure.Options{Exec: e.box, Old: e.tree(job.Old), New: e.tree(job.New), Dir: dir,
-		Spec: e.spec, Line: e.line, Sink: func(r job.Run) error { watch.Ran(r); return e.sink(r) }, Progress: e.progress, Attempt: e.attempt, Looked: e.looked,
+		Spec: e.spec, Line: e.line, Sink: func(r job.Run) error { past.ran(r); return e.sink(r) }, Progress: e.progress, Attempt: e.attempt, Looked: e.looked,
 		Earlier: e.earlier, Again: e.sink, End: e.end})
 	if err != nil {
 		out = job.Outcome{Kind: job.Fault, Text: err.Error()}
 	}
 	out.Host = hostFacts(hostRoot, e.name, e.box.Facts())
 	out.Host.Unfit, out.Host.Warn = fitness.Judge(watch.End())
+	if out.Kind != job.Measured {
+		past.now()
+	}
 	return e.complete(out)
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prbench/prbench/internal/job"
+	"github.com/prbench/prbench/runner/fitness"
 )
 
 // A job that this runner had to leave while it measured, because it was stopped
@@ -25,11 +26,11 @@ import (
 //
 // Another runner that gets the job begins anew: another machine, other builds. So
 // does this one after a reboot, which may have cost the trees what was not yet on
-// the disk.
+// the disk, and another version of this program, which may measure otherwise.
 
 // The files that a job's folder holds for this beside its trees.
 const (
-	stateFile   = "state.json" // what the trees are
+	stateFile   = "state.json" // what the trees are; without it nothing is gone on with
 	recordsFile = "records"    // of this try
 	earlierFile = "earlier"    // of the tries before it
 )
@@ -44,6 +45,7 @@ const mostEarlier = 256 << 20
 // state says what the trees of a job's folder are. All of it must be as it was.
 type state struct {
 	Job        job.ID
+	Program    string // this one
 	Boot       string // of the machine
 	Base, Head string // SHAs
 	Spec       job.Spec
@@ -59,7 +61,7 @@ type state struct {
 // stateOf is what a folder must hold to be gone on with.
 func (t *try) stateOf() state {
 	f := t.Sandbox.Facts()
-	return state{Job: t.job.ID, Boot: strings.TrimSpace(hostFile(hostRoot, "proc/sys/kernel/random/boot_id")),
+	return state{Job: t.job.ID, Program: program(), Boot: strings.TrimSpace(hostFile(hostRoot, "proc/sys/kernel/random/boot_id")),
 		Base: t.job.Base.SHA, Head: t.job.Head.SHA, Spec: t.job.Spec, Attempt: t.job.Attempt,
 		Sandbox: fmt.Sprint(sandboxWords(f), f.UID, f.Pinned), Toolchain: t.bases.toolchain()}
 }
@@ -88,38 +90,43 @@ func readState(dir string) (state, error) {
 }
 
 // takeUp makes the folder of an earlier try this try's own, and gives what was
-// measured there. It returns nil where there is none to go on with.
-func (t *try) takeUp(e *execution) []job.Run {
+// measured there and a watch that knows how the machine was then. It returns nil
+// where there is none to go on with.
+func (t *try) takeUp(e *execution) ([]job.Run, *fitness.Watch) {
 	former, err := filepath.Glob(filepath.Join(t.jobs, string(t.job.ID)+"-*")) // an id has no pattern's characters
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	for _, dir := range former {
-		runs, err := t.takeUpFrom(dir, e)
+		runs, watch, err := t.takeUpFrom(dir, e)
 		switch {
 		case err != nil:
 			t.log.Warn("what an earlier try has measured is left out", "why", err)
 		case len(runs) > 0:
-			return runs
+			return runs, watch
 		}
 		if err := removeTree(dir); err != nil {
 			t.log.Error("the folder of an earlier try stays", "error", err)
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 var errOtherwise = errors.New("it is of other circumstances")
 
-func (t *try) takeUpFrom(dir string, e *execution) ([]job.Run, error) {
+func (t *try) takeUpFrom(dir string, e *execution) ([]job.Run, *fitness.Watch, error) {
 	s, err := readState(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now := t.stateOf()
 	now.Notes, now.Picked, now.Keep = s.Notes, s.Picked, s.Keep
-	if !sameState(s, now) {
-		return nil, errOtherwise
+	if now.Program == "" || !sameState(s, now) {
+		return nil, nil, errOtherwise
+	}
+	watch, err := watchOn(dir, fitness.Here(e.box.Facts().Pinned))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what was seen of the machine: %w", err)
 	}
 	for _, side := range []job.SideName{job.Old, job.New} {
 		if info, err := os.Stat(filepath.Join(dir, string(side))); err != nil || !info.IsDir() {
@@ -130,7 +137,7 @@ func (t *try) takeUpFrom(dir string, e *execution) ([]job.Run, error) {
 	if err == nil && len(runs) > 0 {
 		e.notes, e.picked, e.keep = s.Notes, s.Picked, s.Keep
 	}
-	return runs, err
+	return runs, watch, err
 }
 
 // sameState compares by what is written: an empty list is read back as none.

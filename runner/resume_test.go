@@ -123,6 +123,22 @@ func TestAJobIsGoneOnWithOnlyWhereEverythingIsAsItWas(t *testing.T) {
 		"after an upgrade of the tools": func(w *world, dir string) {
 			w.rewrite(filepath.Join(dir, "state.json"), func(s map[string]any) { s["Toolchain"] = "another" })
 		},
+		"by another build of the runner": func(w *world, dir string) {
+			w.rewrite(filepath.Join(dir, "state.json"), func(s map[string]any) {
+				if name, _ := s["Program"].(string); len(name) != 64 {
+					w.t.Errorf("the program is kept as %q", name)
+				}
+				s["Program"] = "another"
+			})
+		},
+		"what the machine was like is not known": func(w *world, dir string) {
+			if err := os.Remove(filepath.Join(dir, "host.json")); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"what the machine was like is another program's": func(w *world, dir string) {
+			w.rewrite(filepath.Join(dir, "host.json"), func(s map[string]any) { s["Settings"] = nil })
+		},
 		"records that cannot be read": func(w *world, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, "records"), []byte("{}\nnone\n{}\n"), 0o600); err != nil {
 				w.t.Fatal(err)
@@ -159,6 +175,33 @@ func TestAJobIsGoneOnWithOnlyWhereEverythingIsAsItWas(t *testing.T) {
 			w.nothingLeft()
 		})
 	}
+}
+
+func TestAMachineThatWasUnfitBeforeAStopIsUnfitForTheWholeJob(t *testing.T) {
+	w := newWorld(t, nil, nil)
+	j := w.interrupted(long())
+	const unfit = "other work took 60 % of the machine's CPU time while it measured"
+	const setting = "the frequency governor was another"
+	w.rewrite(filepath.Join(w.folder(j), "host.json"), func(s map[string]any) {
+		found, _ := s["Found"].([]any)
+		if !strings.Contains(fmt.Sprint(found), "benchmarks run on any CPU") {
+			t.Errorf("the runner has kept of the machine %v", found)
+		}
+		s["Found"] = append(found, map[string]any{"Name": "other work", "State": "unfit", "Text": unfit, "Advice": "stop it"})
+		s["Settings"].([]any)[0].(map[string]any)["Text"] = setting
+	})
+	w.start(w.opts)
+	j = w.wait(j.ID, "ends", ended)
+	all := strings.Join(j.Outcome.Host.Unfit, "\n")
+	for _, want := range []string{"before the runner was stopped: " + unfit + "; to mend it: stop it", "this changed during the job: first " + setting + ", then "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s with %d runs, unfit: %q, want also %q", j.Outcome.Kind, j.Outcome.Runs, j.Outcome.Host.Unfit, want)
+		}
+	}
+	if n := strings.Count(strings.Join(j.Outcome.Host.Warn, "\n"), "benchmarks run on any CPU"); n != 1 {
+		t.Errorf("what is as it was is said %d times: %q", n, j.Outcome.Host.Warn)
+	}
+	w.inPairs(j, 30)
 }
 
 // rewrite changes a file of JSON.

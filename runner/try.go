@@ -172,7 +172,8 @@ func (t *try) beat(ctx context.Context, end time.Time) {
 // lease was lost.
 func (t *try) perform(e *execution) job.Outcome {
 	fault := func(err error) job.Outcome { return job.Outcome{Kind: job.Fault, Text: err.Error()} }
-	e.earlier = t.takeUp(e)
+	var watch *fitness.Watch
+	e.earlier, watch = t.takeUp(e)
 	if e.earlier == nil {
 		if err := errors.Join(removeTree(t.dir), os.Mkdir(t.dir, 0o711)); err != nil {
 			return fault(fmt.Errorf("make the job's folder: %w", err))
@@ -193,7 +194,7 @@ func (t *try) perform(e *execution) job.Outcome {
 	var out job.Outcome
 	if e.earlier != nil {
 		t.log.Info("job goes on", "runs", len(e.earlier))
-		out = e.measure(t.work, fitness.NewWatch(fitness.Here(e.box.Facts().Pinned)))
+		out = e.measure(t.work, watch)
 	} else {
 		out = t.fromTheStart(e)
 	}
@@ -225,7 +226,7 @@ func (t *try) execution() *execution {
 		e.bases, e.mirrors = t.bases, t.mirrors
 		e.key = cacheKey{Repository: t.job.Repository.ID, SHA: t.job.Base.SHA, Build: t.job.Spec.Build, History: t.job.Spec.History,
 			LFS: t.job.Spec.LFS, Sandbox: fmt.Sprint(t.Sandbox.Facts().Version, t.Sandbox.Facts().UID), Toolchain: t.bases.toolchain()}
-		e.built = func() { t.saveState(e) }
+		e.built, e.past = func() { t.saveState(e) }, t.savePast
 	}
 	if t.job.Backport != nil {
 		e.line, e.held = t.job.Backport.Line, t.job.Backport.Held

@@ -21,6 +21,7 @@ type Watch struct {
 	runs     ran // since start
 	sinceRun ran // since last
 	worst    float64
+	former   []Check // what was found before the job was gone on with
 }
 
 // ran is what the benchmarks' processes took.
@@ -76,7 +77,10 @@ func (r *ran) add(one job.Run) {
 
 // End is called when the measuring is over. It tells of the machine before and
 // after, and of what happened in between.
-func (w *Watch) End() []Check {
+func (w *Watch) End() []Check { return w.withFormer(w.seen()) }
+
+// seen is what this watch has seen itself.
+func (w *Watch) seen() []Check {
 	after := w.m.settings()
 	checks := make([]Check, 0, len(after)+12)
 	for i, c := range after {
