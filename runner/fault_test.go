@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/prbench/prbench/internal/forgetest"
 	"github.com/prbench/prbench/internal/job"
 	"github.com/prbench/prbench/internal/queue"
 	"github.com/prbench/prbench/runner"
@@ -127,87 +129,193 @@ func TestABuildThatFindsTheDiskFullHasTheCachesMakeRoom(t *testing.T) {
 	}
 }
 
-// stalls is a connection that stands still at one of its requests.
+// stalls is a connection that stands still, once, at one of its requests, until
+// the runner has heard that its job is cancelled.
 type stalls struct {
 	runner.Conn
-	at      string
-	reached chan struct{}
+	at          string
+	reached     chan struct{} // closed when it stands still
+	heard       chan struct{} // closed when the runner has been told
+	stall, tell sync.Once
 }
 
-func (s *stalls) stall(ctx context.Context, at string) bool {
+func newStalls(conn runner.Conn, at string) *stalls {
+	return &stalls{Conn: conn, at: at, reached: make(chan struct{}), heard: make(chan struct{})}
+}
+
+// stand tells whether the request has ended with its context.
+func (s *stalls) stand(ctx context.Context, at string) (ended bool) {
 	if s.at != at {
 		return false
 	}
-	select {
-	case s.reached <- struct{}{}:
-	default:
-	}
-	<-ctx.Done()
-	return true
+	s.stall.Do(func() {
+		close(s.reached)
+		select {
+		case <-s.heard:
+		case <-ctx.Done():
+		}
+		ended = ctx.Err() != nil
+	})
+	return ended
 }
 
 func (s *stalls) Token(ctx context.Context, id job.ID, try int) (queue.Token, error) {
-	if s.stall(ctx, "token") {
+	if s.stand(ctx, "token") {
 		return queue.Token{}, ctx.Err()
 	}
 	return s.Conn.Token(ctx, id, try)
 }
 
+func (s *stalls) Fetched(ctx context.Context, id job.ID, try int) error {
+	if s.stand(ctx, "fetched") {
+		return ctx.Err()
+	}
+	return s.Conn.Fetched(ctx, id, try)
+}
+
+func (s *stalls) Publish(ctx context.Context, id job.ID, try int, r job.Run) error {
+	if s.stand(ctx, "publish") {
+		return ctx.Err()
+	}
+	return s.Conn.Publish(ctx, id, try, r)
+}
+
+func (s *stalls) Done(ctx context.Context, id job.ID, try int, o job.Outcome) error {
+	if s.stand(ctx, "done") {
+		return ctx.Err()
+	}
+	return s.Conn.Done(ctx, id, try, o)
+}
+
+func (s *stalls) Beat(ctx context.Context, id job.ID, try int, p job.Progress) (queue.BeatAnswer, error) {
+	a, err := s.Conn.Beat(ctx, id, try, p)
+	if err == nil && a.Cancel != nil {
+		s.tell.Do(func() { close(s.heard) })
+	}
+	return a, err
+}
+
+func at(p job.Phase) func(job.Job) bool {
+	return func(j job.Job) bool { return j.State == job.Running && j.Progress.Phase == p }
+}
+
 func TestAJobIsCancelledInWhateverItIsAt(t *testing.T) {
 	sleeps := func(s job.Spec) job.Spec { s.Build.Run = "sleep 3600"; return s }
-	in := func(p job.Phase) func(job.Job) bool {
-		return func(j job.Job) bool { return j.State == job.Running && j.Progress.Phase == p }
-	}
+	const fetches = "/acme/thing.git/**"
 	for name, c := range map[string]struct {
 		spec  job.Spec
 		stall string
+		hangs bool // the forge does, when it is fetched from
 		at    func(job.Job) bool
-		state job.State
 	}{
-		"while it waits":      {spec: spec(), at: func(j job.Job) bool { return j.State == job.Queued }, state: job.Cancelled},
-		"in the fetch":        {spec: spec(), stall: "token", at: in(job.PhaseFetch)},
-		"in the base's build": {spec: sleeps(spec()), at: in(job.PhaseBuildBase)},
-		"in the head's build": {spec: func() job.Spec { s := spec(); s.Build.Run = "[ ! -e slow ] || sleep 3600"; return s }(), at: in(job.PhaseBuildHead)},
-		"in the measuring":    {spec: slow(), at: measuring},
+		"when the fetch begins":    {spec: spec(), stall: "token", at: at(job.PhaseFetch)},
+		"in the fetch":             {spec: spec(), hangs: true, at: at(job.PhaseFetch)},
+		"when the fetch has ended": {spec: spec(), stall: "fetched", at: at(job.PhaseFetch)},
+		"in the base's build":      {spec: sleeps(spec()), at: at(job.PhaseBuildBase)},
+		"in the head's build":      {spec: func() job.Spec { s := spec(); s.Build.Run = "[ ! -e slow ] || sleep 3600"; return s }(), at: at(job.PhaseBuildHead)},
+		"in the measuring":         {spec: slow(), at: measuring},
 		"in a benchmark that hangs": {spec: func() job.Spec {
 			s := spec()
 			s.Suites[0].Command = "sleep 3600"
 			return s
-		}(), at: in(job.PhaseMeasure)},
+		}(), at: at(job.PhaseMeasure)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, nil, map[string]string{"slow": ""})
-			conn := &stalls{Conn: w.conn, at: c.stall, reached: make(chan struct{}, 1)}
+			conn := newStalls(w.conn, c.stall)
 			w.opts.Conn = conn
-			stop := func() {}
-			if c.state == "" {
-				stop = w.start(w.opts)
+			if c.hangs {
+				w.forge.Fail(forgetest.Fault{Path: fetches, Delay: time.Hour})
 			}
+			stop := w.start(w.opts)
 			id := w.create(c.spec).ID
 			w.wait(id, "is there", c.at)
 			if c.stall != "" {
 				<-conn.reached
 			}
-			if _, err := w.q.Cancel(t.Context(), id, job.Cancel{By: "ann"}); err != nil {
-				t.Fatal(err)
+			if c.hangs {
+				w.until("the forge is asked for the commits", func() bool { return len(w.forge.RequestsTo("", fetches)) > 0 })
 			}
-			if c.state != "" {
-				w.wait(id, "is cancelled", func(j job.Job) bool { return j.State == c.state })
-				stop = w.start(w.opts)
-			} else {
-				j := w.wait(id, "ends", ended)
-				if j.Outcome.Kind != job.Stopped || !strings.Contains(j.Outcome.Text, "cancelled by ann") {
-					t.Errorf("%+v", j.Outcome)
-				}
+			w.cancel(id)
+			j := w.wait(id, "ends", ended)
+			if j.Outcome.Kind != job.Stopped || !strings.Contains(j.Outcome.Text, "cancelled by ann") || len(j.LostTries) != 0 {
+				t.Errorf("lost %q: %+v", j.LostTries, j.Outcome)
 			}
-			conn.at = ""
-			good := spec()
-			w.goesOn(good)
+			w.goesOn(spec())
 			stop()
 			w.nothingLeft()
 		})
 	}
+}
+
+func (w *world) cancel(id job.ID) {
+	w.t.Helper()
+	if _, err := w.q.Cancel(w.t.Context(), id, job.Cancel{By: "ann"}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestAJobThatIsCancelledWhileItWaitsIsNeverBegun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, nil)
+	id := w.create(spec()).ID
+	w.cancel(id)
+	w.start(w.opts)
+	w.goesOn(spec())
+	if j, err := w.q.Get(t.Context(), id); err != nil || j.State != job.Cancelled || j.Try != 0 {
+		t.Errorf("the job is %s in its try %d, %v", j.State, j.Try, err)
+	}
+}
+
+// Nothing is left to be stopped then: what was measured is whole, and is
+// delivered.
+func TestAJobThatIsCancelledWhileItIsDeliveredEndsAsOneThatWasNot(t *testing.T) {
+	for name, stall := range map[string]string{"its records": "publish", "its end": "done"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil, nil)
+			conn := newStalls(w.conn, stall)
+			w.opts.Conn = conn
+			stop := w.start(w.opts)
+			id := w.create(spec()).ID
+			<-conn.reached
+			w.wait(id, "delivers", at(job.PhaseDeliver))
+			w.cancel(id)
+			j := w.wait(id, "ends", ended)
+			if j.Outcome.Kind != job.Measured || j.Try != 1 || len(j.LostTries) != 0 {
+				t.Errorf("try %d, lost %q: %+v", j.Try, j.LostTries, j.Outcome)
+			}
+			w.inPairs(j, 2)
+			w.goesOn(spec())
+			if again, err := w.q.Get(t.Context(), id); err != nil || again.Revision != j.Revision {
+				t.Errorf("the record of the ended job has changed from revision %d to %d, %v", j.Revision, again.Revision, err)
+			}
+			stop()
+			w.nothingLeft()
+		})
+	}
+}
+
+func TestAJobThatWentOnIsCancelledAndKeepsWhatBothTriesHaveMeasured(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, nil)
+	j := w.interrupted(slow())
+	conn := newStalls(w.conn, "publish") // of what the first try has measured
+	w.opts.Conn = conn
+	stop := w.start(w.opts)
+	<-conn.reached
+	w.cancel(j.ID)
+	j = w.wait(j.ID, "ends", ended)
+	if j.Outcome.Kind != job.Stopped || !strings.Contains(j.Outcome.Text, "cancelled by ann") || j.Try != 2 {
+		t.Errorf("try %d: %+v", j.Try, j.Outcome)
+	}
+	if n := len(w.runs(j)); n != j.Outcome.Runs || n < 2 {
+		t.Errorf("%d records are there, the outcome counts %d", n, j.Outcome.Runs)
+	}
+	w.goesOn(spec())
+	stop()
+	w.nothingLeft()
 }
 
 // cut is a connection through which no records and no ends go while it is shut.

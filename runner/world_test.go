@@ -20,6 +20,7 @@ import (
 // one runner's connection.
 type world struct {
 	t        *testing.T
+	forge    *forgetest.Server
 	q        *queue.Queue
 	seed     string
 	conn     *queue.RunnerConn
@@ -48,7 +49,7 @@ func newWorldOf(t *testing.T, r repo, baseSHA, headSHA string) *world {
 	owner := forgetest.Must(forge.AddUser("acme"))
 	w.token = forgetest.Must(forge.AddUserToken(owner.Login))
 	hosted := forgetest.Must(forge.AddRepo("acme/thing", forgetest.RepoSpec{Private: true, Source: r.dir, DefaultBranch: "main"}))
-	w.base, w.head = baseSHA, headSHA
+	w.forge, w.base, w.head = forge, baseSHA, headSHA
 	w.repo = job.Repository{ID: hosted.ID, Owner: "acme", Name: "thing", Private: true, CloneURL: forge.URL() + "/acme/thing.git"}
 
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
