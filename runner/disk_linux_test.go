@@ -66,6 +66,7 @@ func (d disk) clear() {
 }
 
 func TestABuildThatFillsTheDiskIsAFailureThatSaysSo(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		return // only root makes disks
 	}
@@ -142,6 +143,7 @@ func (f *fills) Done(ctx context.Context, id job.ID, try int, o job.Outcome) err
 }
 
 func TestADiskThatIsFullForTheRecordsEndsTheTryAndWhatWasMeasuredIsDelivered(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		return // only root makes disks
 	}

@@ -200,6 +200,7 @@ func at(p job.Phase) func(job.Job) bool {
 }
 
 func TestAJobIsCancelledInWhateverItIsAt(t *testing.T) {
+	t.Parallel()
 	sleeps := func(s job.Spec) job.Spec { s.Build.Run = "sleep 3600"; return s }
 	const fetches = "/acme/thing.git/**"
 	for name, c := range map[string]struct {
@@ -271,6 +272,7 @@ func TestAJobThatIsCancelledWhileItWaitsIsNeverBegun(t *testing.T) {
 // Nothing is left to be stopped then: what was measured is whole, and is
 // delivered.
 func TestAJobThatIsCancelledWhileItIsDeliveredEndsAsOneThatWasNot(t *testing.T) {
+	t.Parallel()
 	for name, stall := range map[string]string{"its records": "publish", "its end": "done"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
