@@ -191,6 +191,10 @@ func TestAMachineIsDescribedByWhatItsKernelTells(t *testing.T) {
 	h := hostFacts(files, "bench-1", sandbox.Facts{Kind: sandbox.Bubblewrap, Version: "0.8.0", UID: 63636, Memory: "cgroup v2", Pids: "none"})
 	want := job.Host{Name: "bench-1", CPU: "Example CPU @ 2.40GHz", Cores: runtime.NumCPU(), Kernel: "6.1.0-18-amd64", OS: "Debian GNU/Linux 12",
 		Sandbox: "bubblewrap 0.8.0, uid 63636, memory by cgroup v2"}
+	if setup := fmt.Sprintf("Example CPU @ 2.40GHz, %d cores; kernel 6.1.0-18-amd64; benchmarks on any CPU; ", runtime.NumCPU()); !strings.HasPrefix(h.Setup, setup) {
+		t.Errorf("set up as %q", h.Setup)
+	}
+	h.Setup = ""
 	if !reflect.DeepEqual(h, want) {
 		t.Errorf("got  %+v\nwant %+v", h, want)
 	}

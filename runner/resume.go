@@ -130,7 +130,7 @@ func (t *try) takeUpFrom(dir string, e *execution) ([]job.Run, *fitness.Watch, e
 	}
 	for _, side := range []job.SideName{job.Old, job.New} {
 		if info, err := os.Stat(filepath.Join(dir, string(side))); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%w: the tree of its %s side is not there", errOtherwise, side)
+			return nil, nil, fmt.Errorf("%w: the tree of its %s side is not there", errOtherwise, side)
 		}
 	}
 	runs, err := t.move(dir)
