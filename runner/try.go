@@ -321,7 +321,7 @@ func (t *try) finish(o job.Outcome) {
 	}
 	if t.lease.Err() == nil {
 		t.ending.Store(true)
-		err := t.Conn.Done(t.lease, t.job.ID, t.try, o)
+		err := t.Conn.Done(t.lease, t.job.ID, t.try, withoutPath(o, t.Work))
 		if err == nil {
 			t.count(o)
 			t.log.Info("job ends", "outcome", o.Kind, "runs", o.Runs, "text", o.Text)

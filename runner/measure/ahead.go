@@ -99,7 +99,7 @@ func (l *loop) after(t *turn, rest []job.SideName, until int) step {
 		if next == t {
 			pairs++
 		}
-		if !next.active() || pairs >= until {
+		if !next.active() || pairs >= min(until, l.planned(next)) {
 			continue
 		}
 		if l.before.take(next.Case, pairs) != nil {
