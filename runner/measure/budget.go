@@ -7,15 +7,17 @@ import (
 	"github.com/prbench/prbench/internal/job"
 )
 
-// overrun is how many times its budget a measuring may take at most. The budget
-// itself is asked at looks alone, and the first look is always worth waiting for;
-// but code that hangs in each of its cases would take days to come there. Whatever
-// ends then has ended by the time alone, and is judged by the looks that it has
-// completed.
+// overrun is how many times its budget a measuring may take, and the pair that it
+// is at. The budget itself is asked at looks, or between rounds where the number of
+// runs is fixed, and the first look is always worth waiting for; but code that
+// hangs in each of its cases would take days to come there. What ends then has
+// ended by the time that its processes take, never by what they measured, and is
+// judged by the looks that it has completed.
 const overrun = 2
 
 // cutShort ends a measuring that has spent its budget that many times over before
-// the look that it is at, or is sure to. It tells whether it has.
+// the look that it is at. An adaptive one ends as soon as it is sure to: it would
+// have nothing to show for the rest. It tells whether it has.
 func (l *loop) cutShort(until int) bool {
 	limit := overrun * l.Spec.Budget.Std()
 	if limit <= 0 || l.runs == 0 {
@@ -25,7 +27,7 @@ func (l *loop) cutShort(until int) bool {
 	why := fmt.Sprintf(": %s had passed", spent.Round(time.Second))
 	switch need := l.needTo(until); {
 	case spent >= limit:
-	case l.allBegun() && spent+need/2 > limit: // the first pairs may be the slow ones
+	case l.rule != nil && l.allBegun() && spent+need/2 > limit: // the first pairs may be the slow ones
 		why += fmt.Sprintf(", and %d pairs would have taken about %s more", until, need.Round(time.Second))
 	default:
 		return false

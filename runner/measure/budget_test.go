@@ -75,3 +75,10 @@ func TestCasesThatAreAboutToBeGivenUpMakeNoLookTooDear(t *testing.T) {
 		t.Errorf("after %v: %q", took, n)
 	}
 }
+
+func TestAFixedNumberOfRunsThatIsFarTooDearIsMeasuredUntilTheBudgetEnds(t *testing.T) {
+	b, o, took := budgeted(t, 100, 4, time.Minute, time.Hour, prints)
+	if n := strings.Join(o.Notes, "\n"); took != 64*time.Minute || b.pairs("c000.js") != 8 || b.pairs("c003.js") != 8 || !strings.Contains(n, "the budget of 1h0m0s ended after 8 of 100 pairs") {
+		t.Errorf("after %v, with %d and %d pairs: %q", took, b.pairs("c000.js"), b.pairs("c003.js"), n)
+	}
+}

@@ -10,7 +10,8 @@
 // An adaptive measuring judges what it has at the looks that the spec plans, and
 // leaves a case when each of its benchmarks is resolved or futile. The chance of
 // a wrong verdict is what was planned because nothing else ends a case by what
-// was measured: the budget is a matter of time, and is asked at looks alone.
+// was measured: the budget, and the end of a measuring that goes far beyond it,
+// are matters of time.
 package measure
 
 import (

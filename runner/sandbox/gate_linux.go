@@ -3,8 +3,10 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -59,7 +61,7 @@ func (g *gate) reached() error {
 func (g *gate) open() error {
 	defer g.word.Close()
 	if _, err := g.word.Write([]byte("\n")); err != nil {
-		if errors.Is(err, syscall.EPIPE) {
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
 			return errSetUp // nobody waits at the gate any more
 		}
 		return fmt.Errorf("let the payload go: %w", err)
@@ -97,6 +99,7 @@ func (s *Sandbox) findGate() error {
 		s.sys.limiter = append(s.sys.limiter, arg)
 	}
 	s.sys.limiter = append(s.sys.limiter, "--")
+	s.sys.cores = coresOf(os.DirFS("/"), s.cpus)
 	if len(s.cpus) > 0 {
 		pinner, err := utility("taskset")
 		if err != nil {
@@ -148,7 +151,7 @@ func (l resourceLimit) argument() (string, error) {
 }
 
 // Ahead tells whether a sandbox can be made while another payload is measured without a disturbance: it is made on the CPUs of the
-// runner, which are none of the payloads'.
+// runner, which are none of the payloads' and share no core with them.
 func (s *Sandbox) Ahead() bool {
 	if s.cfg.Kind == None || len(s.cpus) == 0 {
 		return false
@@ -157,12 +160,23 @@ func (s *Sandbox) Ahead() bool {
 	if err := unix.SchedGetaffinity(0, &own); err != nil {
 		return false
 	}
-	for _, c := range s.cpus {
-		if own.IsSet(c) {
-			return false
+	return !slices.ContainsFunc(s.sys.cores, own.IsSet)
+}
+
+// coresOf are the CPUs and those that share a core with one of them, as the system below root tells.
+func coresOf(root fs.FS, cpus []int) []int {
+	all := slices.Clone(cpus)
+	for _, c := range cpus {
+		text, err := fs.ReadFile(root, fmt.Sprintf("sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", c))
+		if err != nil {
+			continue
+		}
+		if list, err := parseCPUs(trim(text)); err == nil {
+			all = append(all, list...)
 		}
 	}
-	return true
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // limit puts a process that has not begun into its control group; whatever it starts is born there.

@@ -3,9 +3,11 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -125,5 +127,18 @@ func TestASandboxIsMadeAheadOnlyOnCPUsThatAreNotThePayloads(t *testing.T) {
 		if newSandbox(t, cfg).Ahead() {
 			t.Errorf("%+v: this process may run on every CPU", cfg)
 		}
+	}
+}
+
+func TestCPUsThatShareACoreWithThePayloadsAreNotTheRunnersOwn(t *testing.T) {
+	root := fstest.MapFS{
+		"sys/devices/system/cpu/cpu2/topology/thread_siblings_list": {Data: []byte("2,6\n")},
+		"sys/devices/system/cpu/cpu3/topology/thread_siblings_list": {Data: []byte("3,7\n")},
+	}
+	if got := coresOf(root, []int{2, 3}); !slices.Equal(got, []int{2, 3, 6, 7}) {
+		t.Errorf("cores of 2 and 3: CPUs %v", got)
+	}
+	if got := coresOf(fstest.MapFS{}, []int{1}); !slices.Equal(got, []int{1}) {
+		t.Errorf("of a machine that does not tell: CPUs %v", got)
 	}
 }

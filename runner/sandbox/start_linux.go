@@ -54,6 +54,7 @@ func (s *Sandbox) start(c Command, out *pipes) (*process, error) {
 // live is the life of one payload, on one thread.
 func (l *launch) live(stdout, stderr *os.File, started chan<- error) {
 	defer close(l.proc.done)
+	defer l.gate.close() // of a payload that was given up
 	if err := closeOnExec(); err != nil {
 		started <- fmt.Errorf("keep descriptors from the payload: %w", err)
 		return

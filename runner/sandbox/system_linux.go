@@ -19,6 +19,7 @@ type system struct {
 	filter  []byte   // of system calls
 	limiter []string // begins the payload's command line, before its gate
 	pinner  []string // begins it after the gate
+	cores   []int    // the CPUs for payloads, and those that share a core with them
 }
 
 func (s *Sandbox) setup(ctx context.Context) error {
