@@ -74,6 +74,9 @@ func TestAFaultOfTheMachineIsTriedThreeTimesThenToldAndTheQueueGoesOn(t *testing
 			if name == "a port is taken" && (j.Outcome.Clash == nil || j.Outcome.Clash.Case != "s" || !strings.Contains(j.Outcome.Text, "found its port taken") || !strings.Contains(j.Outcome.Log, "EADDRINUSE")) {
 				t.Errorf("%+v", j.Outcome)
 			}
+			if name == "a port is taken" && strings.Contains(w.log.String(), "tries failed one after the other") {
+				t.Error("what a benchmark printed has put the runner to rest")
+			}
 			good := unbuilt
 			good.Suites = []job.Suite{{Name: "s", Format: job.FormatNode, Command: "/bin/echo y n=1: 1"}}
 			w.goesOn(good)

@@ -34,7 +34,9 @@ func DefaultRests() []time.Duration {
 // count notes how a try ended.
 func (s *service) count(o job.Outcome) {
 	switch {
-	case o.Kind == job.Stopped || o.Again: // that says nothing of the machine
+	case o.Kind == job.Stopped || o.Again || o.Clash != nil:
+		// That says nothing of the machine. Any benchmark can print what a clash is
+		// known by, and must not keep other people's jobs waiting with it.
 	case o.Kind == job.Fault:
 		s.faults++
 		s.tired = s.faults >= faultsInARow

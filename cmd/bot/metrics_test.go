@@ -174,6 +174,25 @@ func TestFaultsAreCountedByRunnerAndStopsAreNot(t *testing.T) {
 	}
 }
 
+func TestAClashIsNoFaultOfARunner(t *testing.T) {
+	m := newMetrics([]config.Pool{{Name: "default"}})
+	m.tally.put(queue.Change{CaughtUp: true})
+	j := job.Job{ID: "1.1.1", Spec: job.Spec{Pool: "default"}, Runner: "U", RunnerName: "box"}
+	for try := range job.MaxTries {
+		j.State, j.NotBefore = job.Running, time.Time{}
+		m.tally.put(queue.Change{Job: j})
+		j.State, j.NotBefore = job.Queued, time.Now()
+		j.LostTries, j.Clash = append(slices.Clone(j.LostTries), "lost"), &job.Clash{Case: "a.js", Side: job.New, Tries: try + 1}
+		if try+1 == job.MaxTries {
+			j.State, j.NotBefore, j.Outcome = job.Publishing, time.Time{}, &job.Outcome{Kind: job.Fault, Clash: j.Clash}
+		}
+		m.tally.put(queue.Change{Job: j})
+	}
+	if got := metric(t, m, "prbench_faults_total"); got != 0 {
+		t.Errorf("%v faults", got)
+	}
+}
+
 // metric is the value of the metric's only series.
 func metric(t *testing.T, m *metrics, name string) float64 {
 	t.Helper()

@@ -18,7 +18,8 @@ import (
 type tally struct {
 	pools map[string]bool // those that the operators named
 	wait  *prometheus.HistogramVec
-	// faults are the tries that failed by no fault of the code.
+	// faults are the tries that failed by no fault of the code, as far as the code
+	// cannot make them up.
 	faults *prometheus.CounterVec
 
 	mu     sync.Mutex
@@ -83,7 +84,8 @@ func (t *tally) put(c queue.Change) {
 	t.states[now.state]++
 	t.jobs[j.ID] = now
 	failed := !j.NotBefore.IsZero() || j.Outcome != nil && j.Outcome.Kind == job.Fault
-	if t.live && known && now.lost > was.lost && failed {
+	// A benchmark can print what a clash is known by: that says nothing of a runner.
+	if t.live && known && now.lost > was.lost && failed && j.Clash == nil {
 		t.faults.WithLabelValues(j.RunnerName, now.pool).Inc()
 	}
 	if t.live && was.state == job.Queued && now.state == job.Running && j.Try == 1 {
