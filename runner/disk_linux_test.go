@@ -101,6 +101,29 @@ func TestABuildThatFillsTheDiskIsAFailureThatSaysSo(t *testing.T) {
 	}
 }
 
+func TestARunnerWhoseDiskIsFullTakesNoJobUntilThereIsRoom(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		return // only root makes disks
+	}
+	w := newWorld(t, nil, nil)
+	small := w.onSmallDisk()
+	w.start(w.opts)
+	w.goesOn(spec())
+	small.fill()
+	id := w.create(spec()).ID
+	w.until("the runner says that it cannot work", func() bool {
+		return strings.Count(w.log.String(), "this machine cannot run jobs") > 3
+	})
+	if j, err := w.q.Get(t.Context(), id); err != nil || j.State != job.Queued || len(j.LostTries) != 2 || !strings.Contains(w.log.String(), "none is taken until it can\" error=\"the disk of this machine is nearly full") {
+		t.Errorf("the job is %s, lost %q, %v", j.State, j.LostTries, err)
+	}
+	small.clear()
+	if j := w.wait(id, "ends", ended); j.Outcome.Kind != job.Measured || !strings.Contains(w.log.String(), "this machine can run jobs again") {
+		t.Errorf("%+v", j.Outcome)
+	}
+}
+
 // fills is a connection on whose way the disk gets full.
 type fills struct {
 	runner.Conn
@@ -153,7 +176,7 @@ func TestADiskThatIsFullForTheRecordsEndsTheTryAndWhatWasMeasuredIsDelivered(t *
 			t.Parallel()
 			w := newWorld(t, nil, nil)
 			conn := &fills{Conn: w.conn, disk: w.onSmallDisk(), mends: mends}
-			w.opts.Conn = conn
+			w.opts.Conn, w.opts.Rests = conn, never
 			stop := w.start(w.opts)
 			s := spec()
 			s.Runs = 60

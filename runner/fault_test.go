@@ -30,6 +30,9 @@ func box(t *testing.T, cfg sandbox.Config) *sandbox.Sandbox {
 	return s
 }
 
+// never is how long a runner rests that takes jobs for a disk that stays full.
+var never = []time.Duration{}
+
 // goesOn does one more job, a good one.
 func (w *world) goesOn(s job.Spec) {
 	w.t.Helper()
@@ -42,18 +45,20 @@ func TestAFaultOfTheMachineIsTriedThreeTimesThenToldAndTheQueueGoesOn(t *testing
 	unbuilt := spec()
 	unbuilt.Build.Run = ""
 	for name, c := range map[string]struct {
-		box  sandbox.Config
-		base map[string]string
-		spec func() job.Spec
-		text string
+		box   sandbox.Config
+		base  map[string]string
+		rests []time.Duration
+		spec  func() job.Spec
+		text  string
 	}{
 		"the disk is full while it builds": {
-			box:  sandbox.Config{KeepFree: 1 << 60},
-			base: map[string]string{"build.sh": "#!/bin/sh\nsleep 3600\n", "run": "#!/bin/sh\necho \"$1 n=1: 1\"\n"},
-			spec: spec, text: "build the base: the disk of this machine is nearly full",
+			box:   sandbox.Config{KeepFree: 1 << 60},
+			base:  map[string]string{"build.sh": "#!/bin/sh\nsleep 3600\n", "run": "#!/bin/sh\necho \"$1 n=1: 1\"\n"},
+			rests: never, spec: spec, text: "build the base: the disk of this machine is nearly full",
 		},
 		"a port is taken": {
-			base: map[string]string{"run": "#!/bin/sh\necho 'Error: listen EADDRINUSE: address already in use :::12346' >&2; [ \"$1\" != x ]\n"},
+			base:  map[string]string{"run": "#!/bin/sh\necho 'Error: listen EADDRINUSE: address already in use :::12346' >&2; [ \"$1\" != x ]\n"},
+			rests: []time.Duration{time.Millisecond},
 			spec: func() job.Spec {
 				s := unbuilt
 				s.Suites = []job.Suite{{Name: "s", Format: job.FormatNode, Command: "./run x"}}
@@ -65,7 +70,7 @@ func TestAFaultOfTheMachineIsTriedThreeTimesThenToldAndTheQueueGoesOn(t *testing
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, c.base, nil)
-			w.opts.Sandbox = box(t, c.box)
+			w.opts.Sandbox, w.opts.Rests = box(t, c.box), c.rests
 			w.start(w.opts)
 			j := w.wait(w.create(c.spec()).ID, "ends", ended)
 			if j.Outcome.Kind != job.Fault || j.Try != job.MaxTries || len(j.LostTries) != job.MaxTries || !strings.Contains(j.Outcome.Text, c.text) {
@@ -121,7 +126,7 @@ func TestABuildThatFindsTheDiskFullHasTheCachesMakeRoom(t *testing.T) {
 		t.Errorf("%d things are kept of a job, want its base and its mirror", kept())
 	}
 	full := w.opts
-	full.Sandbox = box(t, sandbox.Config{KeepFree: 1 << 60})
+	full.Sandbox, full.Rests = box(t, sandbox.Config{KeepFree: 1 << 60}), never
 	stop = w.start(full)
 	s := spec()
 	s.Build.Run = "sleep 3600"

@@ -56,6 +56,9 @@ func (s *service) rest(ctx context.Context) {
 	for n := first; ; n++ {
 		pause := s.Rests[min(n, len(s.Rests)-1)]
 		err := s.fit(ctx)
+		if ctx.Err() != nil {
+			return
+		}
 		if err == nil && n > first {
 			s.Logger.Info("this machine can run jobs again")
 			return
@@ -71,10 +74,30 @@ func (s *service) rest(ctx context.Context) {
 	}
 }
 
-// fit tells what a job needs and this machine has not.
-func (s *service) fit(ctx context.Context) error {
-	_, err := exec.LookPath("git")
-	return errors.Join(err, s.Sandbox.Test(ctx))
+// fit tells what a job needs and this machine has not. Its trial of the sandbox is
+// no part of what the machine's other runner measures: it waits for that to end.
+func (s *service) fit(ctx context.Context) (err error) {
+	lock, err := s.machine(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	_, err = exec.LookPath("git")
+	return errors.Join(err, s.roomy(), s.Sandbox.Test(ctx))
+}
+
+// roomy tells whether the disk has room for a job, if need be without what is kept
+// of earlier ones.
+func (s *service) roomy() error {
+	low := func() bool { return s.Sandbox.DiskLow(s.Work) || disk.Low(s.Work, s.Sources.KeepFree) }
+	if !low() {
+		return nil
+	}
+	kept := execution{bases: s.bases, mirrors: s.mirrors, log: s.Logger}
+	if kept.makeRoom(); low() {
+		return disk.ErrLow
+	}
+	return nil
 }
 
 // fetchAgain tells whether a fetch that failed is to be tried again, after so many

@@ -45,6 +45,7 @@ func TestAFetchThatFindsTheDiskFullHasTheCachesMakeRoom(t *testing.T) {
 	w.goesOn(spec())
 	stop()
 	full := w.opts
+	full.Rests = never
 	full.Sources.KeepFree = 1 << 60 // of the sources alone: what is built finds room
 	stop = w.start(full)
 	j := w.wait(w.create(spec()).ID, "ends", ended)
