@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/prbench/prbench/internal/job"
@@ -72,16 +71,4 @@ func sandboxWords(f sandbox.Facts) string {
 		}
 	}
 	return s
-}
-
-// withoutPath leaves the runner's own folder out of what goes to other people; the
-// log has it.
-func withoutPath(o job.Outcome, folder string) job.Outcome {
-	short := func(text string) string { return strings.ReplaceAll(text, folder, "…") }
-	o.Text, o.Log = short(o.Text), short(o.Log)
-	o.Notes = slices.Clone(o.Notes)
-	for i, n := range o.Notes {
-		o.Notes[i] = short(n)
-	}
-	return o
 }

@@ -202,11 +202,3 @@ func TestAMachineIsDescribedByWhatItsKernelTells(t *testing.T) {
 		t.Errorf("a machine that tells nothing: %+v", h)
 	}
 }
-
-func TestWhatOthersReadDoesNotNameTheRunnersFolder(t *testing.T) {
-	notes := []string{"a note of /srv/bench"}
-	o := withoutPath(job.Outcome{Text: "mkdir /srv/bench/jobs/7: no room", Log: "tar: /srv/bench/x\n", Notes: notes}, "/srv/bench")
-	if o.Text != "mkdir …/jobs/7: no room" || o.Log != "tar: …/x\n" || o.Notes[0] != "a note of …" || notes[0] != "a note of /srv/bench" {
-		t.Errorf("%+v, notes %q", o, notes)
-	}
-}

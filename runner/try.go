@@ -181,7 +181,7 @@ func (t *try) perform(e *execution) job.Outcome {
 	}
 	var err error
 	t.spool, err = newSpool(t.lease, filepath.Join(t.dir, recordsFile), func(ctx context.Context, r job.Run) error {
-		err := t.Conn.Publish(ctx, t.job.ID, t.try, r)
+		err := t.Conn.Publish(ctx, t.job.ID, t.try, runWithoutPath(r, t.Work))
 		if errors.Is(err, queue.ErrStale) {
 			t.lose(errLost)
 		}
