@@ -104,7 +104,7 @@ func (s *service) roomy() error {
 // times, and waits until then.
 func (t *try) fetchAgain(err error, times int) bool {
 	var refused *source.Refused
-	if err == nil || errors.As(err, &refused) || errors.Is(err, queue.ErrStale) || errors.Is(err, queue.ErrRefused) || errors.Is(err, disk.ErrLow) ||
+	if err == nil || errors.As(err, &refused) || errors.Is(err, queue.ErrStale) || errors.Is(err, queue.ErrRefused) || errors.Is(err, disk.ErrLow) || errors.Is(err, source.ErrTook) ||
 		t.work.Err() != nil || times >= len(t.FetchPauses) {
 		return false
 	}

@@ -263,6 +263,9 @@ func (t *try) fetch(e *execution) (plan source.Plan, ended *job.Outcome, err err
 	e.phase(job.PhaseFetch)
 	borrowed := false
 	defer func() {
+		if e.pair != nil {
+			e.pair.Settle()
+		}
 		if borrowed {
 			if backErr := t.Conn.Fetched(t.work, t.job.ID, t.try); backErr != nil && t.work.Err() == nil {
 				t.log.Warn("the clone token was not revoked; it expires by itself", "error", backErr)

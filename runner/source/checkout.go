@@ -39,7 +39,8 @@ func (p *Pair) Write(ctx context.Context, plan Plan, side job.SideName, dir stri
 		if err := clearDir(dir); err != nil { // of what a first time has left
 			return nil, err
 		}
-		return p.write(ctx, tree, commit.SHA, side, dir, c)
+		notes, err := p.write(ctx, tree, commit.SHA, side, dir, c)
+		return notes, blame(p.whose(side), err)
 	})
 }
 
@@ -101,6 +102,7 @@ func (w *writer) tree(ctx context.Context, g git, src moduleSource, tree, dir, p
 		return fmt.Errorf("remove an old index: %w", err)
 	}
 	before := w.tally.size
+	w.tally.prefix = prefix
 	entries, err := g.list(ctx, tree, w.tally)
 	if err != nil {
 		return err

@@ -38,7 +38,8 @@ type Pair struct {
 	log     *slog.Logger
 	// renew fetches everything anew into a mirror that was removed; nil for a
 	// repository that is not ours.
-	renew func(context.Context) error
+	renew   func(context.Context) error
+	settled bool // the credential is given back
 }
 
 // Commit is one side.

@@ -101,7 +101,7 @@ func Fetch(ctx context.Context, r Request) (_ *Pair, err error) {
 	}
 	p.log = r.Log
 	p.renew = func(ctx context.Context) error {
-		m.git.fetched = &download{}
+		*m.git.fetched = download{} // in place: submodules and LFS files count to it too
 		if err := m.open(ctx); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -45,6 +46,7 @@ type gitError struct {
 	stdout string // the first of it, which the text leaves out
 	stderr string
 	err    error
+	far    bool // it spoke to another machine, whose words begin with "remote:"
 }
 
 func (e *gitError) Error() string {
@@ -62,18 +64,31 @@ func said(err error, texts ...string) bool {
 	if !errors.As(err, &g) {
 		return false
 	}
-	for _, t := range texts {
-		if strings.Contains(g.stderr, t) {
+	for line := range g.lines {
+		if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) }) {
 			return true
 		}
 	}
 	return false
 }
 
+// lines gives what git printed, line by line, without the words of a machine
+// that it spoke to: they decide nothing.
+func (e *gitError) lines(yield func(string) bool) {
+	for line := range strings.Lines(e.stderr) {
+		if e.far && strings.HasPrefix(line, "remote:") {
+			continue
+		}
+		if !yield(line) {
+			return
+		}
+	}
+}
+
 // noSpace tells whether the disk of this machine was full, and not the forge's.
 func (e *gitError) noSpace() bool {
-	for line := range strings.Lines(e.stderr) {
-		if !strings.HasPrefix(line, "remote:") && (strings.Contains(line, "No space left on device") || strings.Contains(line, "Disk quota exceeded")) {
+	for line := range e.lines {
+		if strings.Contains(line, "No space left on device") || strings.Contains(line, "Disk quota exceeded") {
 			return true
 		}
 	}

@@ -1,8 +1,10 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -51,9 +53,29 @@ func (l Limits) withDefaults() Limits {
 const (
 	maxPath    = 3 << 10
 	maxName    = 255
+	maxLink    = 4<<10 - 1 // where a symbolic link leads
 	perFile    = 256
 	leastPaths = 64 << 20
 )
+
+// ErrTook is of a git command that was ended because it took longer than it may.
+var ErrTook = errors.New("took longer than it may")
+
+// tookTooLong is the ErrTook of a command: of a fetch, or of any other.
+type tookTooLong struct {
+	longest time.Duration
+	fetch   bool
+}
+
+func (e *tookTooLong) Is(target error) bool { return target == ErrTook }
+
+func (e *tookTooLong) Error() string {
+	key := "checkout.timeout"
+	if e.fetch {
+		key = "checkout.fetch_timeout"
+	}
+	return fmt.Sprintf("took longer than %v (%s of this runner)", e.longest, key)
+}
 
 // tally sums up a side, so that a tree is refused before anything of it is
 // written. A few objects that name each other again and again are a tree of any
@@ -61,6 +83,7 @@ const (
 type tally struct {
 	limits      Limits
 	of          whose
+	prefix      string // where in the side the tree lies that is being counted
 	files       int
 	paths, size int64
 }
@@ -74,11 +97,15 @@ func (t *tally) add(e entry) error {
 			return t.refuse("a name of more than %d bytes", maxName)
 		}
 	}
-	if len(e.path) > maxPath {
+	length := len(e.path)
+	if t.prefix != "" {
+		length += len(t.prefix) + len("/")
+	}
+	if length > maxPath {
 		return t.refuse("a path of more than %d bytes", maxPath)
 	}
 	t.files++
-	t.paths += int64(len(e.path))
+	t.paths += int64(length)
 	if t.files > t.limits.Files {
 		return t.refuse("more than %d files and folders (checkout.files of this runner)", t.limits.Files)
 	}
@@ -86,6 +113,17 @@ func (t *tally) add(e entry) error {
 		return t.refuse("paths of more than %d bytes together", most)
 	}
 	return t.bytes(e.size)
+}
+
+// link refuses a side with a symbolic link that leads nowhere or beyond what the
+// system takes: git cannot write it. The entry's size must be known.
+func (t *tally) link(e entry) error {
+	if e.mode == "120000" && (e.size == 0 || e.size > maxLink) {
+		shown := path.Join(t.prefix, e.path)
+		return refuse(Malformed, t.of.side, shown, "the tree of %s has the symbolic link %s with a target of %d bytes; want 1 to %d",
+			t.of.the, names([]string{shown}), e.size, maxLink)
+	}
+	return nil
 }
 
 // bytes counts what is written.

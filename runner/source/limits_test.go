@@ -29,6 +29,18 @@ func (r repo) nested(inner string, levels int) string {
 	return r.git("commit-tree", "-p", "HEAD", "-m", "nested", tree)
 }
 
+// link commits a symbolic link to a target of any bytes, in which fsck sees
+// nothing wrong.
+func (r repo) link(target string) string {
+	r.t.Helper()
+	file := filepath.Join(r.t.TempDir(), "target")
+	if err := os.WriteFile(file, []byte(target), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	tree := r.shell(`printf '100644 blob %s\tz\n120000 blob %s\tlink\n' "$(git -C "$1" hash-object -w --stdin </dev/null)" "$(git -C "$1" hash-object -w "$2")" | git -C "$1" mktree`, r.dir, file)
+	return r.git("commit-tree", "-p", "HEAD", "-m", "link", tree)
+}
+
 // hostileTrees are heads of which no machine can write the tree.
 func hostileTrees(t *testing.T, r repo) map[string]string {
 	t.Helper()
@@ -44,14 +56,26 @@ func hostileTrees(t *testing.T, r repo) map[string]string {
 		"more than 5000 files and folders (none)": r.nested(empty, 30),
 		"a path of more than":                     one(strings.Repeat("d/", 3000) + "f"),
 		"a name of more than":                     one(strings.Repeat("n", 300)),
+		"a target of 0 bytes":                     r.link(""),
+		"a target of 5000 bytes":                  r.link(strings.Repeat("t", 5000)),
 	}
 }
 
 func tooLarge(t *testing.T, err error, side job.SideName, text string) {
 	t.Helper()
+	refusedAs(t, err, source.TooLarge, side, text)
+}
+
+func malformed(t *testing.T, err error, side job.SideName, text string) {
+	t.Helper()
+	refusedAs(t, err, source.Malformed, side, text)
+}
+
+func refusedAs(t *testing.T, err error, kind source.Kind, side job.SideName, text string) {
+	t.Helper()
 	var refused *source.Refused
-	if !errors.As(err, &refused) || refused.Kind != source.TooLarge || refused.Side != side || !strings.Contains(refused.Text, text) {
-		t.Errorf("want a refusal of %q that says %q, got %v", side, text, err)
+	if !errors.As(err, &refused) || refused.Kind != kind || refused.Side != side || !strings.Contains(refused.Text, text) {
+		t.Errorf("want a refusal of %q as %s that says %q, got %v", side, kind, text, err)
 	}
 }
 
@@ -61,19 +85,24 @@ func TestATreeThatNamesItselfAgainAndAgainIsRefusedByName(t *testing.T) {
 	base := r.commit("base", map[string]string{"a.txt": "a"})
 	for want, head := range hostileTrees(t, r) {
 		want, _, _ := strings.Cut(want, " (")
+		isLink := strings.Contains(want, "target")
+		refusal := tooLarge
+		if isLink {
+			refusal, want = malformed, "the symbolic link link with "+want
+		}
 		want = "the tree of the head has " + want
 		req := s.request(t, "up", base, head)
 		req.Limits = source.Limits{Files: 5000}
 		p := fetch(t, req)
 		_, err := p.Plan(t.Context(), []string{"bench/**"}, "")
-		tooLarge(t, err, job.New, want)
+		refusal(t, err, job.New, want)
 		plan, err := p.Plan(t.Context(), nil, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		dir := filepath.Join(t.TempDir(), "new")
 		_, err = p.Write(t.Context(), plan, job.New, dir, source.Content{})
-		tooLarge(t, err, job.New, want)
+		refusal(t, err, job.New, want)
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("something of it was written: %v, %v", left, err)
 		}
@@ -83,7 +112,16 @@ func TestATreeThatNamesItselfAgainAndAgainIsRefusedByName(t *testing.T) {
 
 		req = s.request(t, "up", base, base)
 		req.Limits, req.Change = source.Limits{Files: 5000}, &job.Change{Picks: []job.Pick{{SHA: head}}}
-		_, err = fetch(t, req).Pick(t.Context(), *req.Change)
+		p = fetch(t, req)
+		_, err = p.Pick(t.Context(), *req.Change)
+		if isLink { // a pick writes no file, but what it makes is written
+			if err != nil {
+				t.Errorf("pick a link: %v", err)
+			}
+			_, err = p.Plan(t.Context(), []string{"bench/**"}, "")
+			refusal(t, err, job.New, "the symbolic link link with")
+			continue
+		}
 		tooLarge(t, err, job.New, "has "+strings.TrimPrefix(want, "the tree of the head has "))
 	}
 }
@@ -209,14 +247,13 @@ func TestAGitThatTakesTooLongIsEndedAndSaysWhichLimitThatWas(t *testing.T) {
 	req := s.request(t, "slow", base, base)
 	req.Limits.FetchTimeout = 100 * time.Millisecond
 	var refused *source.Refused
-	if _, err := source.Fetch(context.Background(), req); errors.As(err, &refused) || err == nil || !strings.Contains(err.Error(), "git fetch: took longer than 100ms (checkout.fetch_timeout") {
+	if _, err := source.Fetch(context.Background(), req); errors.As(err, &refused) || !errors.Is(err, source.ErrTook) || !strings.Contains(err.Error(), "git fetch: took longer than 100ms (checkout.fetch_timeout") {
 		t.Errorf("fetch: %v", err)
 	}
 	head := r.nested(r.git("rev-parse", "HEAD^{tree}"), 12)
 	p := local(t, source.LocalRequest{Repo: r.dir, Base: base, Head: head, Limits: source.Limits{Files: 1 << 40, Size: 1 << 60, Timeout: time.Second}})
-	if _, err := p.Plan(t.Context(), []string{"bench/**"}, ""); errors.As(err, &refused) || err == nil || !strings.Contains(err.Error(), "git ls-tree: took longer than 1s (checkout.timeout") {
-		t.Errorf("plan: %v", err)
-	}
+	_, err := p.Plan(t.Context(), []string{"bench/**"}, "")
+	tooLarge(t, err, job.New, "git ls-tree: took longer than 1s (checkout.timeout")
 }
 
 func TestAHeadThatNoGitShouldHaveMadeIsRefusedForGood(t *testing.T) {

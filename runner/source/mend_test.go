@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -140,4 +141,51 @@ func TestAFetchLeavesOnePackAndMirrorsOfManyLooseFilesGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing(t, mirror)
+}
+
+func TestAHeadThatGitCannotWriteCostsNoMirror(t *testing.T) {
+	s := newServer(t, "")
+	r := newRepo(t, filepath.Join(s.root, "up"))
+	base := r.commit("base", map[string]string{"a.txt": "a"})
+	var log bytes.Buffer
+	req := s.request(t, "up", base, r.link("\x00x")) // of one byte or more, and yet without a target
+	req.Log = slog.New(slog.NewTextHandler(&log, nil))
+	p := fetch(t, req)
+	plan, err := p.Plan(t.Context(), nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = p.Write(t.Context(), plan, job.New, filepath.Join(t.TempDir(), "new"), source.Content{})
+	malformed(t, err, job.New, "git cannot write the head")
+	if log.Len() > 0 {
+		t.Errorf("the log says %s", &log)
+	}
+}
+
+func TestAfterTheCredentialIsGivenBackABrokenMirrorGoesAndNothingIsFetched(t *testing.T) {
+	requests := 0
+	s := newServer(t, "", func(s *server) { s.during = func() { requests++ } })
+	r := newRepo(t, filepath.Join(s.root, "up"))
+	base := r.commit("one", map[string]string{"a.txt": "old"})
+	req := s.request(t, "up", base, base)
+	p := fetch(t, req)
+	plan, err := p.Plan(t.Context(), nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mirror := filepath.Join(req.Dir, "7.git")
+	if emptied(t, mirror, func(p string, _ fs.DirEntry) bool { return strings.HasSuffix(p, ".pack") }) == 0 {
+		t.Fatal("there is no pack")
+	}
+	p.Settle()
+	before := requests
+	_, err = p.Write(t.Context(), plan, job.Old, filepath.Join(t.TempDir(), "old"), source.Content{})
+	var refused *source.Refused
+	if err == nil || errors.As(err, &refused) || requests != before {
+		t.Errorf("%d requests, %v", requests-before, err)
+	}
+	missing(t, mirror)
+	if old, _, _ := written(t, fetch(t, req), nil, "", source.Content{}); read(t, old, "a.txt") != "old" {
+		t.Error("the next try has another tree")
+	}
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -108,10 +109,10 @@ func (g git) list(ctx context.Context, tree string, t *tally) ([]entry, error) {
 		if e.mode != "040000" {
 			all = append(all, e)
 		}
-		return t.add(e)
+		return cmp.Or(t.add(e), t.link(e))
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the files of %s: %w", t.of.the, err)
+		return nil, blame(t.of, fmt.Errorf("list the files of %s: %w", t.of.the, err))
 	}
 	return all, nil
 }

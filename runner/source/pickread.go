@@ -108,7 +108,7 @@ func (p *Pair) pickable(ctx context.Context, picks []job.Pick) error {
 	walk := func(side job.SideName, tree string) error {
 		of := newTally(p.limits, p.whose(side))
 		if err := p.git.walk(ctx, tree, false, of.add); err != nil {
-			return fmt.Errorf("look at the files of %s: %w", tree, err)
+			return blame(of.of, fmt.Errorf("look at the files of %s: %w", tree, err))
 		}
 		return nil
 	}

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -46,7 +47,7 @@ func (g git) stream(ctx context.Context, in []byte, out io.Writer, args ...strin
 		return fmt.Errorf("git %s: %w", what, context.Cause(ctx))
 	}
 	if err != nil {
-		failed := &gitError{what: what, dir: g.dir, stderr: g.mask(strings.TrimSpace(stderr.String())), err: err}
+		failed := &gitError{what: what, dir: g.dir, stderr: g.mask(strings.TrimSpace(stderr.String())), err: err, far: g.own || g.forge.host != ""}
 		if failed.noSpace() {
 			return fmt.Errorf("%w: %w", disk.ErrLow, failed)
 		}
@@ -87,11 +88,11 @@ const watchEvery = 200 * time.Millisecond
 // closed, and then tells whether a fetch has brought too much before it was seen.
 func (g git) watch(what string, over <-chan struct{}, stop context.CancelCauseFunc) error {
 	l := g.limits.withDefaults()
-	longest, key := l.Timeout, "checkout.timeout"
+	limit := &tookTooLong{longest: l.Timeout}
 	if what == "fetch" {
-		longest, key = l.FetchTimeout, "checkout.fetch_timeout"
+		limit = &tookTooLong{longest: l.FetchTimeout, fetch: true}
 	}
-	late := time.NewTimer(longest)
+	late := time.NewTimer(limit.longest)
 	defer late.Stop()
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
@@ -114,7 +115,7 @@ func (g git) watch(what string, over <-chan struct{}, stop context.CancelCauseFu
 			}
 			return err
 		case <-late.C:
-			stop(fmt.Errorf("took longer than %v (%s of this runner)", longest, key))
+			stop(limit)
 		case <-look.C:
 			if err := tooMuch(); err != nil {
 				stop(err)
@@ -126,13 +127,16 @@ func (g git) watch(what string, over <-chan struct{}, stop context.CancelCauseFu
 	}
 }
 
+// errBad is what ls-tree tells of an object, and goes on.
+var errBad = errors.New("the size is BAD")
+
 // walk goes through a tree with all that is below it, folders included: one that
 // names itself again and again without any file takes no less time. The sizes of
 // files are asked for where they are wanted. visit's error ends it.
 func (g git) walk(ctx context.Context, tree string, sizes bool, visit func(entry) error) error {
 	s := &treeReader{visit: func(e entry, size string) (err error) {
 		if size == "BAD" {
-			return &gitError{what: "ls-tree", dir: g.dir, err: fmt.Errorf("the object %s is missing or broken", e.object)}
+			return &gitError{what: "ls-tree", dir: g.dir, stderr: "the object " + e.object + " " + brokenObject, err: errBad}
 		}
 		if size != "-" {
 			if e.size, err = strconv.ParseInt(size, 10, 64); err != nil {
