@@ -54,7 +54,7 @@ func (e *execution) build(ctx context.Context, plan source.Plan, side job.SideNa
 		return out
 	}
 	if err := e.again(ctx, plan); err != nil {
-		o := sourceOutcome(err)
+		o := e.sourceOutcome(err)
 		return &o
 	}
 	e.seed(ctx, side)
@@ -140,6 +140,7 @@ func (e *execution) buildOnce(ctx context.Context, side job.SideName) *job.Outco
 		if ctx.Err() != nil {
 			return stopped()
 		}
+		e.blameDisk(err)
 		return &job.Outcome{Kind: job.Fault, Side: side, Text: fmt.Sprintf("build %s: %v", side.The(e.line), err)}
 	}
 	cache := e.cache(side)
@@ -203,13 +204,17 @@ func (e *execution) enterable(side job.SideName) *job.Outcome {
 	return nil
 }
 
+// blameDisk notes of an error that the disk was nearly full. It is told by the
+// error: the text of an outcome holds what hostile programs have printed.
+func (e *execution) blameDisk(err error) { e.low = e.low || errors.Is(err, disk.ErrLow) }
+
 // diskLow says so of a fault that a full disk explains, whatever failed there.
 // What found it full may have given back what it took.
 func (e *execution) diskLow(o job.Outcome) (job.Outcome, bool) {
 	if o.Kind != job.Fault {
 		return o, false
 	}
-	if strings.Contains(o.Text, disk.ErrLow.Error()) {
+	if e.low {
 		return o, true
 	}
 	if !e.box.DiskLow(filepath.Dir(e.dir)) {

@@ -71,6 +71,7 @@ type execution struct {
 	pair   *source.Pair
 	picked *job.Picked // in a backport, once that is known
 	notes  []string
+	low    bool // a fault came of a disk that was nearly full; its text says so
 }
 
 func (e *execution) tree(side job.SideName) string { return filepath.Join(e.dir, string(side)) }
@@ -170,7 +171,7 @@ func (e *execution) complete(o job.Outcome) job.Outcome {
 }
 
 // sourceOutcome sorts the error of a fetch or checkout.
-func sourceOutcome(err error) job.Outcome {
+func (e *execution) sourceOutcome(err error) job.Outcome {
 	var refused *source.Refused
 	if errors.As(err, &refused) {
 		return job.Outcome{Kind: job.CheckoutFailed, Side: refused.Side, Text: refused.Text}
@@ -178,6 +179,7 @@ func sourceOutcome(err error) job.Outcome {
 	if errors.Is(err, syscall.ENOSPC) && !errors.Is(err, disk.ErrLow) {
 		err = fmt.Errorf("%w: %w", disk.ErrLow, err)
 	}
+	e.blameDisk(err)
 	return job.Outcome{Kind: job.Fault, Text: err.Error()}
 }
 

@@ -246,7 +246,7 @@ func (t *try) fromTheStart(e *execution) job.Outcome {
 		}()
 	}
 	if err != nil {
-		return e.complete(sourceOutcome(err))
+		return e.complete(e.sourceOutcome(err))
 	}
 	if ended != nil {
 		return e.complete(*ended)
