@@ -181,7 +181,8 @@ func (e *gitError) broken() bool {
 func (e *gitError) unwritable() bool {
 	for line := range e.lines {
 		line = strings.TrimSpace(line)
-		if strings.Contains(line, "unable to create") && strings.HasSuffix(line, "File name too long") ||
+		if strings.HasPrefix(line, "error: invalid path '") ||
+			strings.Contains(line, "unable to create") && strings.HasSuffix(line, "File name too long") ||
 			strings.Contains(line, "unable to create symlink") && strings.HasSuffix(line, "No such file or directory") {
 			return true
 		}

@@ -69,7 +69,7 @@ func (p *Pair) plan(ctx context.Context, globs []string, from job.HarnessFrom) (
 
 	if from == job.HarnessHead {
 		if plan.old, err = p.retree(ctx, p.Old.tree, onlyOld, newHarness); err != nil {
-			return Plan{}, fmt.Errorf("lay the head's benchmark files over the base: %w", err)
+			return Plan{}, blame(p.whose(job.Old), fmt.Errorf("lay the head's benchmark files over the base: %w", err))
 		}
 		plan.oldAlone = plan.old
 		if n := slices.Concat(changed, onlyOld, onlyNew); len(n) > 0 {
@@ -79,7 +79,7 @@ func (p *Pair) plan(ctx context.Context, globs []string, from job.HarnessFrom) (
 	}
 
 	if plan.new, err = p.retree(ctx, p.New.tree, nil, oldHarness); err != nil {
-		return Plan{}, fmt.Errorf("lay the base's benchmark files over the head: %w", err)
+		return Plan{}, blame(p.whose(job.New), fmt.Errorf("lay the base's benchmark files over the head: %w", err))
 	}
 	extra := free(onlyNew, oldAll)
 	var add []entry
@@ -89,7 +89,7 @@ func (p *Pair) plan(ctx context.Context, globs []string, from job.HarnessFrom) (
 		}
 	}
 	if plan.old, err = p.retree(ctx, p.Old.tree, nil, add); err != nil {
-		return Plan{}, fmt.Errorf("lay the head's new benchmark files over the base: %w", err)
+		return Plan{}, blame(p.whose(job.Old), fmt.Errorf("lay the head's new benchmark files over the base: %w", err))
 	}
 	plan.Extra = extra
 	if n := slices.Concat(changed, onlyOld); len(n) > 0 {

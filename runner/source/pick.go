@@ -60,7 +60,7 @@ func (p *Pair) pick(ctx context.Context, c job.Change) (job.Picked, error) {
 	}
 	picked, err := at.all(ctx, c.Picks)
 	if err != nil {
-		err = p.partial(ctx, err)
+		err = blame(p.whose(job.New), p.partial(ctx, err))
 	}
 	picked.Held = picked.Kind == job.PickConflicts && p.leadsTo(ctx, picked.Commit, p.Old.SHA)
 	if closeErr := at.close(err == nil && picked.SHA != ""); err == nil {

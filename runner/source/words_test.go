@@ -45,6 +45,29 @@ func TestAMirrorIsBlamedForWhatGitSaysOfItAndForNothingElse(t *testing.T) {
 	}
 }
 
+func TestWhatNoDiskTakesIsToldFromWhatThisOneDoesNot(t *testing.T) {
+	p := &Pair{}
+	for said, want := range map[string]bool{
+		"error: unable to create symlink a: File name too long":        true,
+		"error: unable to create symlink a: No such file or directory": true,
+		"error: unable to create file a: File name too long":           true,
+		"error: invalid path '.git/a'":                                 true,
+		"error: unable to create file a: Permission denied":            false,
+		"error: unable to create file a: No such file or directory":    false,
+		"error: unable to create symlink a: Read-only file system":     false,
+	} {
+		err := p.hopeless(blame(whose{"new", "the head"}, &gitError{what: "read-tree", stderr: said, err: errors.New("exit status 128")}))
+		var refused *Refused
+		if got := errors.As(err, &refused) && refused.Kind == Malformed && refused.Side == "new"; got != want {
+			t.Errorf("%q: refused is %v (%v)", said, got, err)
+		}
+	}
+	late := blame(whose{"new", "the head"}, fmt.Errorf("git fetch: %w", &tookTooLong{longest: 1, fetch: true}))
+	if err := p.hopeless(late); !errors.Is(err, ErrTook) {
+		t.Errorf("a submodule's fetch that took too long: %v", err)
+	}
+}
+
 func TestTheSameFailureOnAFreshMirrorIsTheRepositorysOwn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "7.git")
 	renewed, failures := 0, 0
