@@ -18,7 +18,7 @@ const pastFile = "host.json"
 // has seen last, for so long, is not known to the one that goes on.
 const pastEvery = 10 * time.Second
 
-// pastKeeper writes what a watch sees, between pairs of runs.
+// pastKeeper writes what a watch sees, between runs.
 type pastKeeper struct {
 	watch *fitness.Watch
 	keep  func(fitness.Past) // nil: nobody goes on with this
@@ -36,7 +36,7 @@ func (k *pastKeeper) now() {
 // ran is told of every run.
 func (k *pastKeeper) ran(r job.Run) {
 	k.watch.Ran(r)
-	if r.Position == 1 && time.Since(k.last) >= pastEvery {
+	if time.Since(k.last) >= pastEvery {
 		k.now()
 	}
 }

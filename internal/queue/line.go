@@ -91,7 +91,7 @@ type Place struct {
 	// run tell; zero: unknown.
 	Free time.Time
 	// Try is the number of its last try where that failed, and NotBefore when the
-	// next one may begin then.
+	// next one may begin then; zeros once that is past, and the job waits as others do.
 	Try       int
 	NotBefore time.Time
 }
@@ -104,7 +104,7 @@ func (l *Line) Place(id job.ID, limits Limits) (p Place, ok bool) {
 	if p.Ahead = slices.IndexFunc(waiting, func(w job.Job) bool { return w.ID == id }); p.Ahead < 0 {
 		return Place{}, false
 	}
-	if !j.NotBefore.IsZero() {
+	if time.Now().Before(soonAfter(j)) {
 		p.Try, p.NotBefore = j.Try, j.NotBefore
 	}
 	person, repository := 0, 0
@@ -129,6 +129,13 @@ func (l *Line) Place(id job.ID, limits Limits) (p Place, ok bool) {
 		p.PerRepository = limits.PerRepository
 	}
 	return p, true
+}
+
+// soonAfter is until when a job may wait for its pause alone: the runner whose try
+// failed has it one pause later than others.
+func soonAfter(j job.Job) time.Time {
+	pauses := DefaultPauses()
+	return j.NotBefore.Add(pauses[min(max(j.Try, 1), len(pauses))-1])
 }
 
 // String is for the people who wait.

@@ -129,10 +129,22 @@ func TestAJobThatAStoppedRunnerGivesBackWaitsForNothing(t *testing.T) {
 
 func TestWhoWaitsAfterAFaultIsToldUntilWhen(t *testing.T) {
 	j := wish(1, 1, "k")
-	j.ID, j.State, j.Try, j.NotBefore = "1.1.1", job.Queued, 1, time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC)
-	p, ok := NewLine(j).Place(j.ID, Limits{})
-	const want = "Try 1 of 3 failed on the benchmark machine; the next one begins at 12:00:30 UTC or soon after. It is the next in line."
-	if !ok || p.String() != want {
-		t.Errorf("%q, want %q", p, want)
+	for name, c := range map[string]struct {
+		notBefore time.Time
+		told      bool
+	}{
+		"it is to come":           {time.Now().Add(time.Hour), true},
+		"it is over for another":  {time.Now(), true},
+		"it is long over":         {time.Now().Add(-time.Hour), false},
+		"there was no failed try": {time.Time{}, false},
+	} {
+		j.ID, j.State, j.Try, j.NotBefore = "1.1.1", job.Queued, 2, c.notBefore
+		want := "It is the next in line."
+		if c.told {
+			want = "Try 2 of 3 failed on the benchmark machine; the next one begins at " + c.notBefore.UTC().Format("15:04:05") + " UTC or soon after. " + want
+		}
+		if p, ok := NewLine(j).Place(j.ID, Limits{}); !ok || p.String() != want {
+			t.Errorf("%s: %q, want %q", name, p, want)
+		}
 	}
 }
