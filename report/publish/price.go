@@ -133,9 +133,10 @@ func measures(j job.Job) string {
 	return strings.Join(append(parts, j.Spec.Set...), "\x00")
 }
 
-// design is the same for jobs that run as often, or until the same is resolved.
+// design is the same for jobs that run as often, or until the same is resolved, and
+// that the same budget ends.
 func design(j job.Job) string {
-	return fmt.Sprint(j.Spec.Runs, j.Spec.Looks, j.Spec.Margin)
+	return fmt.Sprint(j.Spec.Runs, j.Spec.Looks, j.Spec.Margin, j.Spec.Budget)
 }
 
 // words is the price as a sentence.

@@ -57,6 +57,8 @@ func TestAComparisonWithOtherRunsIsPricedByThePairsOfEarlierOnes(t *testing.T) {
 		"the middle of several": {priced(runs(20)), []job.Job{before(2, 10, nil), before(2, 100, nil), before(2, 11, nil)},
 			"about 24 min, going by"},
 		"one that its budget ended": {priced(runs(20)), []job.Job{before(2, 60, nil)}, "Nothing like it was measured here yet"},
+		"the same, ended by a smaller budget": {priced(nil), []job.Job{before(2, 10, func(j *job.Job) { j.Spec.Budget = job.Duration(10 * time.Minute) })},
+			"Nothing like it was measured here yet"},
 		"one that was not measured": {priced(nil), []job.Job{before(2, 10, func(j *job.Job) { j.Outcome.Kind = job.Fault })}, "its budget is 60 min."},
 		"other benchmarks":          {priced(nil), []job.Job{before(2, 10, func(j *job.Job) { j.Spec.Filter = "x" })}, "Nothing like it"},
 		"another pool":              {priced(nil), []job.Job{before(2, 10, func(j *job.Job) { j.Spec.Pool = "arm" })}, "Nothing like it"},
