@@ -112,8 +112,8 @@ func (q *Queue) endTry(j *job.Job, o job.Outcome, told bool) {
 		} else if j.Try < job.MaxTries {
 			j.State = job.Queued
 			j.Progress = job.Progress{}
-			if pause := q.opts.pauseAfter(j.Try); told && !o.Again && pause > 0 {
-				j.NotBefore = q.now().Add(pause)
+			if told && !o.Again { // without a pause too: it tells a try that failed from one that was lost
+				j.NotBefore = q.now().Add(q.opts.pauseAfter(j.Try))
 			}
 			return
 		}

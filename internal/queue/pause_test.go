@@ -127,6 +127,23 @@ func TestAJobThatAStoppedRunnerGivesBackWaitsForNothing(t *testing.T) {
 	}
 }
 
+func TestATryThatFailedIsToldFromAStoppedOneWhereThereIsNoPause(t *testing.T) {
+	t.Parallel()
+	q := open(t, func(o *Options) { o.Pauses = []time.Duration{} })
+	serve(t, q, &forge{})
+	id := create(t, q, wish(1, 1, "k")).ID
+	c := enroll(t, q, "box", "default")
+	for _, again := range []bool{true, false} {
+		fails(t, c, claim(t, c), again)
+		if j := get(t, q, id); j.State != job.Queued || j.NotBefore.IsZero() != again {
+			t.Errorf("stopped: %v; the job is %s and may begin at %v", again, j.State, j.NotBefore)
+		}
+	}
+	if l := claim(t, c); l.Try != 3 {
+		t.Errorf("got %+v", l)
+	}
+}
+
 func TestWhoWaitsAfterAFaultIsToldUntilWhen(t *testing.T) {
 	j := wish(1, 1, "k")
 	for name, c := range map[string]struct {
