@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -153,6 +154,9 @@ const (
 	envNodeSkip  = "NODE_SKIP"
 )
 
+// nodeRuns is the number of runs of each file on each side.
+const nodeRuns = 3
+
 // BenchmarkNodeSuite measures Node core's process suite by turns with our loop
 // and with Node's own compare.js, and tells the overhead of each. It needs the
 // variables above; without them there is nothing to measure.
@@ -171,7 +175,7 @@ func BenchmarkNodeSuite(b *testing.B) {
 	if err != nil || len(files) == 0 {
 		b.Fatalf("no benchmark in %s: %v", suite, err)
 	}
-	spec := job.Spec{Runs: 1, Suites: []job.Suite{{Name: "process", Format: job.FormatNode, Command: "./node {case} {set}", Timeout: config.DefaultSuiteTimeout}}}
+	spec := job.Spec{Runs: nodeRuns, Suites: []job.Suite{{Name: "process", Format: job.FormatNode, Command: "./node {case} {set}", Timeout: config.DefaultSuiteTimeout}}}
 	for _, f := range files {
 		if name := filepath.Base(f); !slices.Contains(skip, name) {
 			spec.Suites[0].Cases = append(spec.Suites[0].Cases, "benchmark/process/"+name)
@@ -225,7 +229,7 @@ func compareJS(b *testing.B, suite string, trees [2]string, skip []string) (p ph
 	}
 	result := filepath.Join(b.TempDir(), "children.json")
 	args := []string{"--require", hook, "benchmark/compare.js", "--old", filepath.Join(trees[0], "node"), "--new", filepath.Join(trees[1], "node"),
-		"--runs", "1", "--no-progress"}
+		"--runs", strconv.Itoa(nodeRuns), "--no-progress"}
 	for _, s := range skip {
 		args = append(args, "--exclude", s)
 	}
