@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/prbench/prbench/internal/config"
 	"github.com/prbench/prbench/internal/forgetest"
@@ -36,18 +35,7 @@ func (w *world) release(machine string, sides ...string) {
 // the test does meanwhile. It gives the exit code.
 func (p *process) terminate(meanwhile func()) int {
 	p.t.Helper()
-	p.once.Do(func() {}) // it is not stopped in another way
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.t.Fatal(err)
-	}
-	meanwhile()
-	select {
-	case <-p.done:
-	case <-time.After(time.Minute): // against hanging
-		p.t.Errorf("%v does not end", p.cmd.Args[1:])
-		p.kill()
-	}
-	return p.cmd.ProcessState.ExitCode()
+	return p.end(syscall.SIGTERM, meanwhile)
 }
 
 // twoLooks is a repository whose benchmark is sure to need a second look: three

@@ -118,10 +118,17 @@ func (p *process) stop() {
 // interrupt is Ctrl-C. It gives the exit code.
 func (p *process) interrupt() int {
 	p.t.Helper()
+	return p.end(syscall.SIGINT, func() {})
+}
+
+// end sends the signal and gives the exit code.
+func (p *process) end(signal syscall.Signal, meanwhile func()) int {
+	p.t.Helper()
 	p.once.Do(func() {}) // it is not stopped in another way
-	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := p.cmd.Process.Signal(signal); err != nil {
 		p.t.Fatal(err)
 	}
+	meanwhile()
 	select {
 	case <-p.done:
 	case <-time.After(time.Minute): // against hanging
